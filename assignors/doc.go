@@ -1,0 +1,2 @@
+// Package assignors computes who owns which partition, partition by partition as Apache Kafka does.
+package assignors

@@ -1,0 +1,42 @@
+package assignors
+
+// TopicID is a topic's 16-byte id, in the byte order of the wire.
+type TopicID = [16]byte
+
+// ServerAssignor decides who owns what in a group of the consumer protocol (KIP-848).
+// The group coordinator calls it; a user may register one of their own by name.
+type ServerAssignor interface {
+	// Name is what clients name in ServerAssignor and operators in group.consumer.assignors.
+	Name() string
+	// Assign answers the target of every member of in.Members. It must not change its input;
+	// a member whose target does not change may be answered with the very map it came with.
+	Assign(in ServerInput) (map[string]Partitions, error)
+}
+
+// Partitions are partition numbers, ascending, by topic id.
+type Partitions map[TopicID][]int32
+
+// ServerInput is a group as the coordinator shows it to a ServerAssignor.
+type ServerInput struct {
+	Members []ServerMember
+	// Homogeneous: every member subscribes to the same topics.
+	Homogeneous bool
+	// Topics describes every topic some member subscribes to; an id that is missing here is unknown.
+	Topics map[TopicID]ServerTopic
+}
+
+// ServerMember is one member of a ServerInput.
+type ServerMember struct {
+	ID         string
+	InstanceID *string // group.instance.id of a static member
+	Rack       *string
+	Topics     []TopicID  // subscribed topics that exist; members may share one slice
+	Target     Partitions // the previous target, nil for a new member
+}
+
+// ServerTopic is what an assignor may know of a topic.
+type ServerTopic struct {
+	Name       string
+	Partitions int32
+	Racks      [][]string // racks of the replicas, by partition; nil when no broker has a rack
+}
