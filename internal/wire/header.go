@@ -1,5 +1,10 @@
 package wire
 
+import (
+	"encoding/binary"
+	"fmt"
+)
+
 // Header is a request header (v1 or v2).
 type Header struct {
 	Key           Key
@@ -13,9 +18,45 @@ type Header struct {
 // costs no allocation per request.
 //
 // The error is an [*UnsupportedError] for a key or version that is not served;
-// key, version, correlation id are filled then as far as they could be read.
-// ApiVersions is parsed at any version: the caller answers unknown ones.
-func (h *Header) Parse(frame []byte) (body []byte, err error) { panic("TODO") }
+// key, version and correlation id are filled then as far as they could be read.
+// ApiVersions is parsed at any version: the caller answers unknown ones in the v0
+// form ([Accepted] tells), without reading the body.
+func (h *Header) Parse(frame []byte) (body []byte, err error) {
+	*h = Header{ClientID: h.ClientID}
+	if len(frame) < 4 {
+		return nil, fmt.Errorf("request header: %w", errShort)
+	}
+	h.Key = Key(binary.BigEndian.Uint16(frame))
+	h.Version = int16(binary.BigEndian.Uint16(frame[2:]))
+	rest := frame[4:]
+	if len(rest) >= 4 {
+		h.CorrelationID = int32(binary.BigEndian.Uint32(rest))
+	}
+	if !Accepted(h.Key, h.Version) && h.Key != ApiVersions {
+		return nil, &UnsupportedError{h.Key, h.Version}
+	}
+	if len(rest) < 6 {
+		return nil, fmt.Errorf("request header: %w", errShort)
+	}
+	n := int(int16(binary.BigEndian.Uint16(rest[4:])))
+	rest = rest[6:]
+	n = max(n, 0) // any negative length is a null
+	if n > len(rest) {
+		return nil, fmt.Errorf("request header: client id of %d bytes announced, %d are left", n, len(rest))
+	}
+	if string(rest[:n]) != h.ClientID {
+		h.ClientID = string(rest[:n])
+	}
+	rest = rest[n:]
+	if Flexible(h.Key, h.Version) {
+		w := walker{rest: rest, compact: true}
+		if err := w.tagSection(&op{}); err != nil {
+			return nil, fmt.Errorf("request header: %w", err)
+		}
+		rest = w.rest
+	}
+	return rest, nil
+}
 
 // UnsupportedError is a key or version that a 4.3.1 broker doesn't serve.
 type UnsupportedError struct {
@@ -23,4 +64,10 @@ type UnsupportedError struct {
 	Version int16
 }
 
-func (e *UnsupportedError) Error() string { panic("TODO") }
+func (e *UnsupportedError) Error() string {
+	a, ok := lookup(e.Key)
+	if !ok {
+		return fmt.Sprintf("API key %d is not served on this listener", int16(e.Key))
+	}
+	return fmt.Sprintf("%s v%d is not served, versions %d to %d are", a.name, e.Version, max(a.min, a.refused), a.max)
+}
