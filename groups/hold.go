@@ -1,0 +1,120 @@
+package groups
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// heldReply is a heartbeat's answer that waits for news (prompt heartbeats).
+type heldReply struct {
+	ticket Ticket
+	timer  timer
+	// answer replies; it decides then what there is to say.
+	answer func()
+	// drop is what becomes of it when the coordinator moves away.
+	drop func()
+}
+
+// holdReply lets the request of ticket t wait up to limit; answer is called once, at the limit or at releaseHeld.
+// drop replies when the shard is unloaded instead.
+func (s *Shard) holdReply(t Ticket, group, member string, limit time.Duration, answer, drop func()) *heldReply {
+	h := &heldReply{ticket: t, answer: answer, drop: drop}
+	h.timer = timer{kind: timerHold, group: group, member: member, fire: func() { s.releaseHeld(h) }}
+	s.held[t] = h
+	s.startTimer(&h.timer, limit)
+	return h
+}
+
+// releaseHeld answers a held request now. Nil, or one that was answered before, is no error.
+func (s *Shard) releaseHeld(h *heldReply) {
+	if h == nil || s.held[h.ticket] != h {
+		return
+	}
+	delete(s.held, h.ticket)
+	s.stopTimer(&h.timer)
+	h.answer()
+}
+
+// Unpark asks for the answer of a held heartbeat at once, because another frame of its connection arrived or the
+// connection closed. Joins and syncs, which wait for others, are not its business.
+func (s *Shard) Unpark(now time.Time, t Ticket) Effects {
+	s.begin(now)
+	s.releaseHeld(s.held[t])
+	return s.end()
+}
+
+func (s *Shard) unloadHeld() {
+	tickets := make([]Ticket, 0, len(s.held))
+	for t := range s.held {
+		tickets = append(tickets, t)
+	}
+	slices.Sort(tickets)
+	for _, t := range tickets {
+		h := s.held[t]
+		delete(s.held, t)
+		s.stopTimer(&h.timer)
+		h.drop()
+	}
+}
+
+// hold is a step at which a group is stopped.
+type hold struct {
+	// resume goes on with what stands here; nil: nothing does.
+	resume func()
+}
+
+// Hold stops a group at a step from now on, whether it exists or not.
+func (s *Shard) Hold(group string, step Step) {
+	if s.steps[group] == nil {
+		s.steps[group] = make(map[Step]*hold)
+	}
+	if s.steps[group][step] == nil {
+		s.steps[group][step] = &hold{}
+	}
+}
+
+// Held says whether something stands at a held step.
+func (s *Shard) Held(group string, step Step) bool {
+	h := s.steps[group][step]
+	return h != nil && h.resume != nil
+}
+
+// Release lifts a Hold; what stands there goes on.
+func (s *Shard) Release(now time.Time, group string, step Step) Effects {
+	s.begin(now)
+	h := s.steps[group][step]
+	if h == nil {
+		return s.end()
+	}
+	delete(s.steps[group], step)
+	if len(s.steps[group]) == 0 {
+		delete(s.steps, group)
+	}
+	s.emit(Event{Group: group, Kind: EventReleased, Cause: fmt.Sprintf("step %s was released", step)})
+	if h.resume != nil && s.phase == phaseActive {
+		h.resume()
+	}
+	return s.end()
+}
+
+// stopAt says whether the group is held at step. If so, resume is called at its release: it must look at the group
+// anew, as anything may have happened meanwhile.
+func (s *Shard) stopAt(group string, step Step, resume func()) bool {
+	h := s.steps[group][step]
+	if h == nil {
+		return false
+	}
+	if h.resume == nil {
+		s.emit(Event{Group: group, Kind: EventHeld, Cause: fmt.Sprintf("stands at step %s", step)})
+	}
+	h.resume = resume
+	return true
+}
+
+// expectation is one ExpectMembers.
+type expectation struct {
+	n     int
+	limit time.Duration
+	timer timer
+}
