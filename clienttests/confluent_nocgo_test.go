@@ -1,0 +1,9 @@
+//go:build !cgo
+
+package clienttests
+
+import "testing"
+
+func TestConfluent(t *testing.T) {
+	t.Skip("confluent-kafka-go needs cgo: install a C compiler, or set CGO_ENABLED=1 where there is one")
+}
