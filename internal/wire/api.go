@@ -14,10 +14,6 @@ type api struct {
 	unlisted bool  // answered, but left out of ApiVersions
 }
 
-// ApiVersions answers always have response header v0, and versions above this
-// one get the answer's v0 form with UNSUPPORTED_VERSION instead of a closed connection.
-const maxAPIVersions = 4
-
 func lookup(k Key) (api, bool) {
 	if k < 0 || int(k) >= len(apis) || apis[k].name == "" {
 		return api{}, false

@@ -1,0 +1,245 @@
+package wire
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// fill sets every field under v to something random; where a null is possible on
+// the wire, it is null now and then. Lists are short, so that a request stays small.
+func fill(rng *rand.Rand, v reflect.Value, depth int) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if rng.IntN(4) == 0 {
+			v.SetZero()
+			return
+		}
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(rng, v.Elem(), depth)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			name := v.Type().Field(i).Name
+			if v.Type().Field(i).IsExported() && name != "Version" && name != "UnknownTags" {
+				fill(rng, v.Field(i), depth+1)
+			}
+		}
+		if tags := v.FieldByName("UnknownTags"); tags.IsValid() && rng.IntN(4) == 0 {
+			tags.Addr().Interface().(*kmsg.Tags).Set(uint32(1000+rng.IntN(9)), []byte("later"))
+		}
+	case reflect.Slice:
+		n := rng.IntN(4)
+		if n == 0 && rng.IntN(2) == 0 {
+			v.SetZero()
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), n, n))
+		for i := range n {
+			fill(rng, v.Index(i), depth)
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(rng, v.Index(i), depth)
+		}
+	case reflect.String:
+		v.SetString(strings.Repeat("x", rng.IntN(4)*rng.IntN(60)))
+	case reflect.Bool:
+		v.SetBool(rng.IntN(2) == 0)
+	case reflect.Float64:
+		v.SetFloat(rng.Float64())
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Int:
+		v.SetInt(int64(rng.IntN(100)))
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		v.SetUint(uint64(rng.IntN(100)))
+	default:
+		panic("fill: " + v.Type().String())
+	}
+}
+
+// randomRequest gives a request with random content.
+func randomRequest(rng *rand.Rand, k Key, version int16) kmsg.Request {
+	req := kmsg.RequestForKey(int16(k))
+	fill(rng, reflect.ValueOf(req).Elem(), 0)
+	req.SetVersion(version)
+	return req
+}
+
+// forEachRequest calls f for every version of every served request.
+func forEachRequest(f func(k Key, version int16)) {
+	for _, k := range Keys() {
+		for version := range int16(20) {
+			if Accepted(k, version) {
+				f(k, version)
+			}
+		}
+	}
+}
+
+// The schemas and kmsg were written apart: what kmsg encodes must be walked to
+// its very end, whatever is in it, and nothing shorter may pass.
+func TestBodiesOfKmsgAreAccepted(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	forEachRequest(func(k Key, version int16) {
+		require.Equal(t, kmsg.RequestForKey(int16(k)) != nil, true, k)
+		for range 20 {
+			body := randomRequest(rng, k, version).AppendTo(nil)
+			p := programFor(k, version)
+			w := walker{rest: body, compact: p.compact}
+			require.NoError(t, w.run(p.ops), "%v v%d", k, version)
+			require.Empty(t, w.rest, "%v v%d: the walk ends before the body", k, version)
+			require.NoError(t, CheckBody(k, version, append(body, 1, 2, 3)), "bytes after the end are fine")
+			if len(body) > 200 {
+				continue
+			}
+			for n := range body {
+				require.Error(t, CheckBody(k, version, body[:n]), "%v v%d cut to %d of %d bytes", k, version, n, len(body))
+			}
+		}
+	})
+}
+
+func TestKmsgAgreesAboutFlexibleVersions(t *testing.T) {
+	t.Parallel()
+	forEachRequest(func(k Key, version int16) {
+		req := kmsg.RequestForKey(int16(k))
+		req.SetVersion(version)
+		require.Equal(t, req.IsFlexible(), Flexible(k, version), "%v v%d", k, version)
+	})
+}
+
+func TestBadBodies(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		explanation string
+		key         Key
+		version     int16
+		body        string
+		want        string
+	}{
+		{"null topics are 'all' only from v1", Metadata, 0, "\xff\xff\xff\xff", "Topics: null"},
+		{"null topics are 'all'", Metadata, 1, "\xff\xff\xff\xff", ""},
+		{"a topic name below v10 may not be null", Metadata, 1, "\x00\x00\x00\x01\xff\xff", "Topics: Topic: null"},
+		{"compact null name from v10", Metadata, 12, "\x02" + strings.Repeat("\x01", 16) + "\x00\x00\x01\x01\x00", ""},
+		{"compact null topics are refused where arrays may not be null", CreateTopics, 7, "\x00\x00\x00\x00\x00\x00\x00", "Topics: null"},
+		{"an array longer than the rest", Metadata, 1, "\x7f\xff\xff\xff\x00\x01a", "Topics: an array of 2147483647 elements"},
+		{"a compact array longer than the rest", Metadata, 9, "\xff\xff\xff\xff\x0f\x01", "Topics: an array of"},
+		{"more tags than there are bytes", ListTransactions, 0, "\x01\x01\xff\xff\xff\xff\x0f", "tags: 4294967295 announced"},
+		{"a tag longer than the rest", ListTransactions, 0, "\x01\x01\x01\x00\x7f", "tag 0: 127 bytes announced"},
+		{"a varint without an end", ListTransactions, 0, "\xff\xff\xff\xff\xff\xff", "varint"},
+		{"the nullable structure is null", DescribeTopicPartitions, 0, "\x01\x00\x00\x00\x01\xff\x00", ""},
+		{"the nullable structure is there", DescribeTopicPartitions, 0, "\x01\x00\x00\x00\x01\x01\x02a\x00\x00\x00\x00\x00\x00", ""},
+		{"the nullable structure is cut", DescribeTopicPartitions, 0, "\x01\x00\x00\x00\x01\x01\x02a", "Partition: "},
+		{"neither null nor there", DescribeTopicPartitions, 0, "\x01\x00\x00\x00\x01\xfe\x00", "neither"},
+		{"a known tag with the wrong content", Fetch, 18, strings.Repeat("\x00", 21) + "\x01\x01\x01\x01\x01\x03\x00\x00\x00", "ID: the request ends"},
+		{"a string is at most 32767 bytes", FindCoordinator, 3, "\x81\x80\x02" + strings.Repeat("x", 32768) + "\x00\x00", "32768 bytes"},
+	} {
+		err := CheckBody(c.key, c.version, []byte(c.body))
+		if c.want == "" {
+			require.NoError(t, err, c.explanation)
+			continue
+		}
+		require.ErrorContains(t, err, c.want, c.explanation)
+		_, err = Decode(c.key, c.version, []byte(c.body))
+		require.Error(t, err, c.explanation)
+	}
+	require.Error(t, CheckBody(52, 0, nil), "a key that is not served")
+}
+
+// The log keeps what a producer sent as it lies in the frame; kmsg must not copy it.
+func TestProducedRecordsPointIntoTheFrame(t *testing.T) {
+	t.Parallel()
+	for version := int16(3); version <= 13; version++ {
+		in := kmsg.NewPtrProduceRequest()
+		in.Version = version
+		partition := kmsg.NewProduceRequestTopicPartition()
+		partition.Records = []byte("not really a batch, but who looks")
+		topic := kmsg.NewProduceRequestTopic()
+		topic.Topic = "orders"
+		topic.Partitions = append(topic.Partitions, partition, partition)
+		in.Topics = append(in.Topics, topic)
+		body := in.AppendTo(nil)
+
+		req, err := Decode(Produce, version, body)
+		require.NoError(t, err)
+		for _, p := range req.(*kmsg.ProduceRequest).Topics[0].Partitions {
+			require.Equal(t, partition.Records, p.Records)
+			at := uintptr(unsafe.Pointer(&p.Records[0])) - uintptr(unsafe.Pointer(&body[0]))
+			require.Less(t, at, uintptr(len(body)), "v%d: records were copied out of the frame", version)
+		}
+	}
+}
+
+// What kmsg allocates must stay within what BodyCost says, or the broker's budget is worthless.
+func TestBodyCostCoversDecoding(t *testing.T) {
+	topics := 2000
+	in := kmsg.NewPtrMetadataRequest()
+	in.Version = 12
+	in.Topics = make([]kmsg.MetadataRequestTopic, topics)
+	for i := range in.Topics {
+		in.Topics[i].Topic = kmsg.StringPtr("t")
+	}
+	body := in.AppendTo(nil)
+	cost, err := BodyCost(Metadata, 12, body)
+	require.NoError(t, err)
+	const rounds = 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range rounds {
+		if _, err := Decode(Metadata, 12, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	got := int64(after.TotalAlloc-before.TotalAlloc) / rounds
+	require.LessOrEqual(t, got, int64(cost)+int64(cost)/4, "%d bytes of body", len(body))
+}
+
+func FuzzRequest(f *testing.F) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	forEachRequest(func(k Key, version int16) {
+		f.Add(append(requestHeader(k, version, 7, "fuzz"), randomRequest(rng, k, version).AppendTo(nil)...))
+	})
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		var h Header
+		body, err := h.Parse(frame)
+		if err != nil || !Accepted(h.Key, h.Version) {
+			return
+		}
+		cost, err := BodyCost(h.Key, h.Version, body)
+		if err != nil {
+			return
+		}
+		if limit := 200*len(body) + 1000; cost > limit {
+			t.Fatalf("%v v%d: %d bytes cost %d", h.Key, h.Version, len(body), cost)
+		}
+		req, err := Decode(h.Key, h.Version, body)
+		if err != nil {
+			t.Fatalf("%v v%d: CheckBody let it pass, kmsg says %v", h.Key, h.Version, err)
+		}
+		req.AppendTo(nil)
+	})
+}
+
+func BenchmarkCheckBody(b *testing.B) {
+	produce := kmsg.NewPtrProduceRequest()
+	produce.Version = 13
+	topic := kmsg.NewProduceRequestTopic()
+	for i := range int32(10) {
+		topic.Partitions = append(topic.Partitions, kmsg.ProduceRequestTopicPartition{Partition: i, Records: make([]byte, 1000)})
+	}
+	produce.Topics = append(produce.Topics, topic)
+	body := produce.AppendTo(nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := CheckBody(Produce, 13, body); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
