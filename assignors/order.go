@@ -1,0 +1,107 @@
+package assignors
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"strings"
+)
+
+// compareJava orders strings as Java's String.compareTo does: by UTF-16 code unit. Every tie between members and every
+// walk over topics is decided by it. It is byte order, except that a character above U+FFFF (a surrogate pair in UTF-16,
+// a lead byte of 0xF0 or more in UTF-8) comes before those from U+E000 to U+FFFF (lead bytes 0xEE and 0xEF).
+func compareJava(a, b string) int {
+	c := strings.Compare(a, b)
+	if c == 0 {
+		return 0
+	}
+	i := 0
+	for n := min(len(a), len(b)); i < n && a[i] == b[i]; {
+		i++
+	}
+	if i < len(a) && i < len(b) && a[i] >= 0xEE && b[i] >= 0xEE && (a[i] >= 0xF0) != (b[i] >= 0xF0) {
+		return -c
+	}
+	return c
+}
+
+// javaRank maps a UTF-8 byte to its place in Java's order, so that whole words of ranks can be compared.
+func javaRank(b byte) byte {
+	switch {
+	case b >= 0xF0:
+		return b - 2
+	case b >= 0xEE:
+		return b + 16 - 2
+	}
+	return b
+}
+
+// hasHighBytes tells whether Java's order of s and another string could differ from Go's.
+func hasHighBytes(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0xEE {
+			return true
+		}
+	}
+	return false
+}
+
+// javaOrder answers the indices 0..n-1 in Java's order of their strings, ties by index. Member ids share long prefixes
+// ("consumer-..."), so it compares eight bytes behind the common prefix before it looks at whole strings.
+func javaOrder(n int, at func(int) string) []int32 {
+	order := make([]int32, n)
+	for i := range order {
+		order[i] = int32(i)
+	}
+	sorted, prefix := true, 0
+	if n > 0 {
+		prefix = len(at(0))
+	}
+	for i := 1; i < n; i++ {
+		a, b := at(i-1), at(i)
+		sorted = sorted && a <= b
+		k := 0
+		for m := min(prefix, len(a), len(b)); k < m && a[k] == b[k]; {
+			k++
+		}
+		prefix = k
+		sorted = sorted && !hasHighBytes(b[k:])
+	}
+	if n < 2 || sorted && !hasHighBytes(at(0)) {
+		return order
+	}
+	type keyed struct {
+		key uint64
+		i   int32
+	}
+	keys := make([]keyed, n)
+	for i := range keys {
+		var w [8]byte
+		rest := at(i)[prefix:]
+		for j := 0; j < len(w) && j < len(rest); j++ {
+			w[j] = javaRank(rest[j])
+		}
+		keys[i] = keyed{binary.BigEndian.Uint64(w[:]), int32(i)}
+	}
+	slices.SortFunc(keys, func(a, b keyed) int {
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
+		if c := compareJava(at(int(a.i)), at(int(b.i))); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.i, b.i)
+	})
+	for i, k := range keys {
+		order[i] = k.i
+	}
+	return order
+}
+
+// compareTopicIDs orders topic ids as Java's Uuid does: two signed 64-bit halves, the most significant one first.
+func compareTopicIDs(a, b TopicID) int {
+	if c := cmp.Compare(int64(binary.BigEndian.Uint64(a[:8])), int64(binary.BigEndian.Uint64(b[:8]))); c != 0 {
+		return c
+	}
+	return cmp.Compare(int64(binary.BigEndian.Uint64(a[8:])), int64(binary.BigEndian.Uint64(b[8:])))
+}

@@ -1,0 +1,128 @@
+package assignors
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+)
+
+// topicTable holds the topics a computation deals with in the order of their ids. A partition is known by its index: the
+// topic's first index plus the partition number.
+type topicTable struct {
+	ids    []TopicID
+	counts []int32
+	first  []int32 // index of each topic's partition 0; one more at the end: the total
+}
+
+// newTopicTable looks up every subscribed topic; members that share one slice are looked at once. A topic the metadata does
+// not know fails the computation: it can only have vanished between the coordinator's two looks at the metadata.
+func newTopicTable(name string, in ServerInput) (*topicTable, error) {
+	var ids []TopicID
+	for i := range in.Members {
+		if ts := in.Members[i].Topics; i == 0 || !sameSlice(ts, in.Members[i-1].Topics) {
+			if ids == nil {
+				ids = slices.Clone(ts)
+			} else if !in.Homogeneous {
+				ids = append(ids, ts...)
+			}
+			if len(ids) > 1<<16 {
+				ids = sortedTopicIDs(ids)
+			}
+		}
+	}
+	ids = sortedTopicIDs(ids)
+	t := &topicTable{ids: ids, counts: make([]int32, len(ids)), first: make([]int32, len(ids)+1)}
+	for i, id := range ids {
+		topic, ok := in.Topics[id]
+		if !ok || topic.Partitions < 0 {
+			return nil, fmt.Errorf("assignors: %s: a member subscribes to topic id %s, which the metadata does not know",
+				name, TopicIDString(id))
+		}
+		t.counts[i] = topic.Partitions
+		t.first[i+1] = t.first[i] + topic.Partitions
+	}
+	return t, nil
+}
+
+func sortedTopicIDs(ids []TopicID) []TopicID {
+	if !slices.IsSortedFunc(ids, compareTopicIDs) {
+		slices.SortFunc(ids, compareTopicIDs)
+	}
+	return slices.Compact(ids)
+}
+
+func (t *topicTable) total() int { return int(t.first[len(t.ids)]) }
+
+// find answers the place of a topic, -1 if nobody subscribes to it.
+func (t *topicTable) find(id TopicID) int {
+	if i, ok := slices.BinarySearchFunc(t.ids, id, compareTopicIDs); ok {
+		return i
+	}
+	return -1
+}
+
+func sameSlice(a, b []TopicID) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// equalTopics tells whether two subscriptions have the same topics, in whatever order.
+func equalTopics(a, b []TopicID) bool {
+	if sameSlice(a, b) || slices.Equal(a, b) {
+		return true
+	}
+	return slices.Equal(sortedTopicIDs(slices.Clone(a)), sortedTopicIDs(slices.Clone(b)))
+}
+
+// membersByID answers the indices of the members in the order of their ids.
+func membersByID(name string, ms []ServerMember) ([]int32, error) {
+	order := javaOrder(len(ms), func(i int) string { return ms[i].ID })
+	for k := 1; k < len(order); k++ {
+		if a, b := order[k-1], order[k]; ms[a].ID == ms[b].ID {
+			return nil, fmt.Errorf("assignors: %s: the group lists member %q twice", name, ms[a].ID)
+		}
+	}
+	return order, nil
+}
+
+// staticFirst answers members in the order of the range assignors and roundrobin: those with a group.instance.id first, by
+// instance id, then the others by member id.
+func staticFirst(byID []int32, instance func(int32) (string, bool)) []int32 {
+	var static, dynamic []int32
+	for k, i := range byID {
+		if _, ok := instance(i); !ok {
+			if static != nil {
+				dynamic = append(dynamic, i)
+			}
+			continue
+		}
+		if static == nil {
+			static = make([]int32, 0, len(byID))
+			dynamic = append(make([]int32, 0, len(byID)), byID[:k]...)
+		}
+		static = append(static, i)
+	}
+	if static == nil {
+		return byID
+	}
+	ids := make([]string, len(static))
+	for k, i := range static {
+		ids[k], _ = instance(i)
+	}
+	out := make([]int32, 0, len(byID))
+	for _, k := range javaOrder(len(ids), func(k int) string { return ids[k] }) {
+		out = append(out, static[k])
+	}
+	return append(out, dynamic...)
+}
+
+// upTo is the list 0..n-1, of which runs of consecutive partitions are cut.
+func upTo(n int32) []int32 {
+	s := make([]int32, n)
+	for i := range s {
+		s[i] = int32(i)
+	}
+	return s
+}
+
+// TopicIDString writes a topic id as Kafka prints it: 22 characters of unpadded URL-safe base64.
+func TopicIDString(id TopicID) string { return base64.RawURLEncoding.EncodeToString(id[:]) }

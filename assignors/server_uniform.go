@@ -1,0 +1,253 @@
+package assignors
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"sort"
+)
+
+// NewUniform is the server-side uniform assignor, the default of the consumer protocol: everyone keeps what the previous target
+// gave it up to its fair share, and what is free fills up those below theirs. With equal subscriptions the spread is at most 1
+// and the number of moves is the least that this balance permits. It does not look at racks.
+//
+// A member whose target does not change is answered with the very map it came with.
+func NewUniform() ServerAssignor { return uniform{} }
+
+type uniform struct{}
+
+func (uniform) Name() string { return "uniform" }
+
+func (a uniform) Assign(in ServerInput) (map[string]Partitions, error) {
+	if len(in.Members) == 0 {
+		return map[string]Partitions{}, nil
+	}
+	order, err := membersByID(a.Name(), in.Members)
+	if err != nil {
+		return nil, err
+	}
+	in.Homogeneous = in.Homogeneous && homogeneous(in.Members)
+	table, err := newTopicTable(a.Name(), in)
+	if err != nil {
+		return nil, err
+	}
+	if in.Homogeneous {
+		return a.homogeneous(in, table, order)
+	}
+	return a.mixed(in, table, order)
+}
+
+// held is what a member's previous target still counts for.
+type held struct {
+	count int32
+	// stale: the target lists something that is gone (a topic no longer subscribed to, a partition that does not exist),
+	// so the map cannot be answered as it is.
+	stale bool
+}
+
+// need is a member below its share and how many partitions it lacks.
+type need struct{ place, lacks int32 }
+
+func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (map[string]Partitions, error) {
+	owned := newBitset(table.total())
+	holds := make([]held, len(order))
+	for k, i := range order {
+		h, err := a.claim(in, table, owned, &in.Members[i])
+		if err != nil {
+			return nil, err
+		}
+		holds[k] = h
+	}
+	pool := owned.zerosBelow(table.total())
+
+	n := len(order)
+	share, extras := int32(table.total()/n), table.total()%n
+	keep := make([]int32, n)
+	var needs []need
+	for k := range order {
+		quota, extra := share, extras > 0
+		if extra {
+			quota++
+		}
+		h := holds[k].count
+		keep[k] = min(h, quota)
+		if h > quota {
+			pool = table.surplus(in.Members[order[k]].Target, quota, pool)
+		}
+		lacks := quota - keep[k]
+		if lacks > 0 && extra && n-k > extras {
+			// Enough members remain that could have the extra one without anything moving.
+			lacks, extra = lacks-1, false
+		}
+		if lacks > 0 {
+			needs = append(needs, need{int32(k), lacks})
+		}
+		if extra {
+			extras--
+		}
+	}
+
+	out := make(map[string]Partitions, n)
+	var b targetBuilder
+	for k, i := range order {
+		m := &in.Members[i]
+		var gets []int32
+		if len(needs) > 0 && needs[0].place == int32(k) {
+			gets, pool = pool[:needs[0].lacks], pool[needs[0].lacks:]
+			needs = needs[1:]
+		}
+		if len(gets) == 0 && keep[k] == holds[k].count && !holds[k].stale && m.Target != nil {
+			out[m.ID] = m.Target
+			continue
+		}
+		out[m.ID] = b.build(table, m.Target, keep[k], gets)
+	}
+	return out, nil
+}
+
+// claim marks what the member's target holds. A partition in two targets is an error: whoever made such a target is broken, and
+// Kafka's own computation fails there too.
+func (a uniform) claim(in ServerInput, table *topicTable, owned bitset, m *ServerMember) (held, error) {
+	var h held
+	for id, ps := range m.Target {
+		t := table.find(id)
+		if t < 0 {
+			h.stale = true
+			continue
+		}
+		for _, p := range ps {
+			if p < 0 || p >= table.counts[t] {
+				h.stale = true
+				continue
+			}
+			if owned.set(int(table.first[t] + p)) {
+				return h, a.twice(in, id, p, m.ID)
+			}
+			h.count++
+		}
+	}
+	return h, nil
+}
+
+func (a uniform) twice(in ServerInput, id TopicID, p int32, second string) error {
+	first := second
+	for i := range in.Members {
+		if m := &in.Members[i]; m.ID != second && slices.Contains(m.Target[id], p) {
+			first = m.ID
+			break
+		}
+	}
+	return fmt.Errorf("assignors: uniform: the previous target gives partition %d of topic %s to %q and to %q",
+		p, in.topicName(id), min(first, second), max(first, second))
+}
+
+func (in ServerInput) topicName(id TopicID) string {
+	if t, ok := in.Topics[id]; ok && t.Name != "" {
+		return t.Name
+	}
+	return TopicIDString(id)
+}
+
+// indices lists what a target holds of the table's partitions, ascending.
+func (t *topicTable) indices(target Partitions, to []int32) []int32 {
+	for id, ps := range target {
+		if place := t.find(id); place >= 0 {
+			for _, p := range ps {
+				if p >= 0 && p < t.counts[place] {
+					to = append(to, t.first[place]+p)
+				}
+			}
+		}
+	}
+	if !slices.IsSorted(to) {
+		slices.Sort(to)
+	}
+	return to
+}
+
+// surplus appends to the pool what a member holds above its quota: its last ones.
+func (t *topicTable) surplus(target Partitions, quota int32, pool []int32) []int32 {
+	return append(pool, t.indices(target, nil)[quota:]...)
+}
+
+// targetBuilder makes targets out of partition indices.
+type targetBuilder struct{ scratch []int32 }
+
+// build joins the first keep partitions of the previous target with those gained.
+func (b *targetBuilder) build(table *topicTable, previous Partitions, keep int32, gets []int32) Partitions {
+	all := gets
+	if keep > 0 {
+		b.scratch = table.indices(previous, b.scratch[:0])[:keep]
+		b.scratch = append(b.scratch, gets...)
+		all = b.scratch
+	}
+	if !slices.IsSorted(all) {
+		if keep == 0 {
+			b.scratch = append(b.scratch[:0], gets...)
+			all = b.scratch
+		}
+		slices.Sort(all)
+	}
+	return table.target(all)
+}
+
+// target turns ascending partition indices into a target.
+func (t *topicTable) target(all []int32) Partitions {
+	if len(all) == 0 {
+		return Partitions{}
+	}
+	numbers := make([]int32, len(all))
+	target := make(Partitions, 1)
+	for i := 0; i < len(all); {
+		place := t.placeOf(all[i])
+		first, end := t.first[place], t.first[place+1]
+		j := i
+		for j < len(all) && all[j] < end {
+			numbers[j] = all[j] - first
+			j++
+		}
+		target[t.ids[place]] = numbers[i:j:j]
+		i = j
+	}
+	return target
+}
+
+// placeOf answers the topic of a partition index.
+func (t *topicTable) placeOf(index int32) int {
+	return sort.Search(len(t.ids), func(i int) bool { return t.first[i+1] > index })
+}
+
+type bitset []uint64
+
+func newBitset(n int) bitset { return make(bitset, (n+63)/64+1) }
+
+// set sets a bit and tells whether it was set before.
+func (b bitset) set(i int) bool {
+	w, m := &b[i>>6], uint64(1)<<(i&63)
+	was := *w&m != 0
+	*w |= m
+	return was
+}
+
+func (b bitset) clear(i int)    { b[i>>6] &^= 1 << (i & 63) }
+func (b bitset) has(i int) bool { return b[i>>6]&(1<<(i&63)) != 0 }
+
+// zerosBelow lists the bits below n that are not set, ascending.
+func (b bitset) zerosBelow(n int) []int32 {
+	free := n
+	for _, w := range b {
+		free -= bits.OnesCount64(w)
+	}
+	if free == 0 {
+		return nil
+	}
+	out := make([]int32, 0, free)
+	for i, w := range b {
+		for w = ^w; w != 0; w &= w - 1 {
+			if bit := i<<6 + bits.TrailingZeros64(w); bit < n {
+				out = append(out, int32(bit))
+			}
+		}
+	}
+	return out
+}
