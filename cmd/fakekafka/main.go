@@ -1,0 +1,141 @@
+// Command fakekafka runs a fakekafka cluster for local development: a Kafka endpoint without Docker or Java.
+//
+//	go run github.com/fakekafka/fakekafka/cmd/fakekafka -topic orders:6
+//
+// Everything is in memory and gone when it ends.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/fakekafka/fakekafka/fakekafka"
+)
+
+const (
+	version      = "0.1.0"
+	kafkaVersion = "4.3.1"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main with its surroundings as arguments; it answers the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	opts, done, err := parse(args, stdout, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintln(stderr, "fakekafka:", err)
+		return 2
+	case done:
+		return 0
+	}
+	k, err := fakekafka.New(opts...)
+	if err != nil {
+		fmt.Fprintln(stderr, strings.TrimSpace(err.Error()))
+		return 1
+	}
+	defer k.Close()
+	fmt.Fprintf(stdout, "fakekafka ready on %s\n", k.Bootstrap())
+	if len(k.Addrs()) > 1 {
+		fmt.Fprintf(stdout, "brokers: %s\n", strings.Join(k.Addrs(), " "))
+	}
+	fmt.Fprint(stdout, nextSteps(k.Bootstrap()))
+	<-ctx.Done()
+	return 0
+}
+
+// nextSteps says what can be done with a broker that runs.
+func nextSteps(addr string) string {
+	return fmt.Sprintf(`
+Try it, in another terminal (kcat, or the scripts of Apache Kafka):
+  produce:  echo 'hello' | kcat -b %[1]s -t greetings -P
+  consume:  kcat -b %[1]s -t greetings -C -e
+Ctrl-C ends it; nothing is kept.
+`, addr)
+}
+
+// list is a flag that may be given several times.
+type list []string
+
+func (l *list) String() string     { return strings.Join(*l, ",") }
+func (l *list) Set(s string) error { *l = append(*l, s); return nil }
+
+// parse turns the command line into options. done is true when there is nothing to run.
+func parse(args []string, stdout, stderr io.Writer) (opts []fakekafka.Option, done bool, err error) {
+	fs := flag.NewFlagSet("fakekafka", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	var topics, configs list
+	listen := fs.String("listen", "127.0.0.1:9092", "where the first broker listens; port 0 takes a free one, further brokers take the ports after it")
+	advertise := fs.String("advertise", "", "host that clients are told to connect to (default: the one listened on)")
+	fs.Var(&topics, "topic", "a topic to create, NAME:PARTITIONS; may be given several times")
+	brokers := fs.Int("brokers", 1, "number of brokers; node ids count from 1")
+	racks := fs.String("racks", "", "the brokers' racks, comma-separated, the i-th for node i")
+	fs.Var(&configs, "config", "a broker setting by Kafka's name, KEY=VALUE; may be given several times")
+	timings := fs.Bool("kafka-timings", false, "take as long as Apache Kafka does: rebalances in seconds instead of milliseconds")
+	level := fs.String("log-level", "warn", "what is logged on standard error: debug, info, warn or error")
+	showVersion := fs.Bool("version", false, "print the version and the version of Apache Kafka that it equals")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, true, err
+		}
+		return nil, false, errors.New("see -help")
+	}
+	if fs.NArg() > 0 {
+		return nil, false, fmt.Errorf("%q is not a flag; see -help", fs.Arg(0))
+	}
+	if *showVersion {
+		fmt.Fprintf(stdout, "fakekafka %s, equal to Apache Kafka %s\n", version, kafkaVersion)
+		return nil, true, nil
+	}
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(*level)); err != nil {
+		return nil, false, fmt.Errorf("-log-level %s: give debug, info, warn or error", *level)
+	}
+	opts = append(opts, fakekafka.Logger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: l}))),
+		fakekafka.Listen(*listen), fakekafka.Brokers(*brokers))
+	if *advertise != "" {
+		opts = append(opts, fakekafka.Advertise(*advertise))
+	}
+	if *racks != "" {
+		opts = append(opts, fakekafka.Racks(strings.Split(*racks, ",")...))
+	}
+	if *timings {
+		opts = append(opts, fakekafka.KafkaTimings())
+	}
+	for _, t := range topics {
+		name, count, ok := strings.Cut(t, ":")
+		n, err := strconv.Atoi(count)
+		if !ok || err != nil {
+			return nil, false, fmt.Errorf("-topic %s: give NAME:PARTITIONS, such as orders:6", t)
+		}
+		opts = append(opts, fakekafka.Topic(name, n))
+	}
+	seen := map[string]bool{}
+	for _, c := range configs {
+		name, value, ok := strings.Cut(c, "=")
+		if !ok {
+			return nil, false, fmt.Errorf("-config %s: give KEY=VALUE", c)
+		}
+		if seen[name] {
+			return nil, false, fmt.Errorf("-config %s is given twice", name)
+		}
+		seen[name] = true
+		opts = append(opts, fakekafka.Config(name, value))
+	}
+	return opts, false, nil
+}

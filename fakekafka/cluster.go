@@ -1,0 +1,50 @@
+package fakekafka
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/fakekafka/fakekafka/internal/broker"
+)
+
+// Cluster is a running fakekafka: one or more brokers in this process.
+type Cluster struct {
+	b    *broker.Cluster
+	o    *options
+	tb   testing.TB // nil under New
+	once sync.Once
+}
+
+// Start starts a cluster for a test and closes it with the test. It fails the test at once if an option is bad.
+func Start(tb testing.TB, opts ...Option) *Cluster {
+	tb.Helper()
+	o, err := collect(opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	k, err := start(o, tb)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(k.end)
+	return k
+}
+
+// New starts a cluster outside a test. The caller closes it.
+func New(opts ...Option) (*Cluster, error) {
+	o, err := collect(opts)
+	if err != nil {
+		return nil, err
+	}
+	return start(o, nil)
+}
+
+// Close cuts all client connections and ends everything the cluster started: goroutines, listeners, timers. When it returns
+// nothing of the cluster is left. A second call does nothing. After [Start] the test's end calls it.
+func (k *Cluster) Close() { k.once.Do(func() { _ = k.b.Close() }) }
+
+// Bootstrap is the address of the first broker, HOST:PORT, for a client's bootstrap setting.
+func (k *Cluster) Bootstrap() string { return k.b.Addrs()[0] }
+
+// Addrs are the addresses of all brokers, by node id.
+func (k *Cluster) Addrs() []string { return k.b.Addrs() }

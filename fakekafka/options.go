@@ -1,0 +1,196 @@
+package fakekafka
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/fakekafka/fakekafka/assignors"
+	"github.com/fakekafka/fakekafka/internal/broker"
+)
+
+// Option is a setting of [Start] and [New]. A bad one makes them fail at once, naming itself.
+type Option func(*options) error
+
+// options is what the options add up to.
+type options struct {
+	broker    broker.Options
+	noLeaks   bool
+	waitLimit time.Duration
+	ignored   map[string]bool // API names that may be asked for though they aren't served
+}
+
+// defaultWaitLimit bounds every Await call where WaitLimit doesn't say otherwise.
+const defaultWaitLimit = 10 * time.Second
+
+func collect(opts []Option) (*options, error) {
+	o := &options{broker: broker.Options{Config: map[string]string{}}, waitLimit: defaultWaitLimit, ignored: map[string]bool{}}
+	for i, opt := range opts {
+		if opt == nil {
+			return nil, fmt.Errorf("fakekafka: option %d is nil", i+1)
+		}
+		if err := opt(o); err != nil {
+			return nil, fmt.Errorf("fakekafka: %w", err)
+		}
+	}
+	return o, nil
+}
+
+// TopicConfig sets one of Kafka's topic configs on a topic: see [With].
+type TopicConfig struct{ name, value string }
+
+// With sets a topic config by Kafka's own name, such as With("cleanup.policy", "compact").
+func With(name, value string) TopicConfig { return TopicConfig{name, value} }
+
+// replicationFactor is the pseudo config by which Replicas travels.
+const replicationFactor = "replication.factor"
+
+// Replicas sets a topic's replication factor. Default: default.replication.factor (Kafka: 1), at most the number of brokers.
+func Replicas(n int) TopicConfig { return TopicConfig{replicationFactor, fmt.Sprint(n)} }
+
+// Topic creates a topic before the cluster accepts clients. Partition p is led by broker (p mod n)+1 of n.
+func Topic(name string, partitions int, configs ...TopicConfig) Option {
+	return func(o *options) error {
+		t := broker.TopicSpec{Name: name, Partitions: int32(partitions), Configs: map[string]string{}}
+		if partitions < 1 || partitions > 1_000_000 {
+			return fmt.Errorf("Topic(%q, %d): the number of partitions must be from 1 to 1000000", name, partitions)
+		}
+		for _, c := range configs {
+			if c.name == replicationFactor {
+				if _, err := fmt.Sscan(c.value, &t.ReplicationFactor); err != nil || t.ReplicationFactor < 1 {
+					return fmt.Errorf("Topic(%q): Replicas(%s) must be from 1 to the number of brokers", name, c.value)
+				}
+				continue
+			}
+			t.Configs[c.name] = c.value
+		}
+		o.broker.Topics = append(o.broker.Topics, t)
+		return nil
+	}
+}
+
+// Brokers sets the number of brokers. Default 1. Their node ids are 1 to n.
+func Brokers(n int) Option {
+	return func(o *options) error {
+		if n < 1 || n > 1000 {
+			return fmt.Errorf("Brokers(%d): must be from 1 to 1000", n)
+		}
+		o.broker.Brokers = n
+		return nil
+	}
+}
+
+// Racks sets the brokers' racks, the i-th for node i. Default: none. Another number than there are brokers is an error.
+func Racks(racks ...string) Option {
+	return func(o *options) error {
+		o.broker.Racks = racks
+		return nil
+	}
+}
+
+// Config sets a broker setting by Kafka's own name, such as Config("group.consumer.session.timeout.ms", "45000"). An unknown name
+// or a bad value is an error. A name that Kafka knows but that has no meaning here is accepted and logged once.
+func Config(name, value string) Option {
+	return func(o *options) error {
+		if _, twice := o.broker.Config[name]; twice {
+			return fmt.Errorf("Config(%q): set twice", name)
+		}
+		o.broker.Config[name] = value
+		return nil
+	}
+}
+
+// AutoCreateTopics says whether a client that asks for an unknown topic gets it created (auto.create.topics.enable).
+// Default true, as in Kafka.
+func AutoCreateTopics(on bool) Option {
+	return Config("auto.create.topics.enable", fmt.Sprint(on))
+}
+
+// Listen sets where the first broker listens. Default "127.0.0.1:0", a free port; with a port given further brokers take
+// the ports after it.
+func Listen(addr string) Option {
+	return func(o *options) error {
+		if addr == "" {
+			return errors.New(`Listen(""): give HOST:PORT, such as 127.0.0.1:9092; port 0 takes a free one`)
+		}
+		o.broker.Listen = addr
+		return nil
+	}
+}
+
+// Advertise sets the host that clients are told to connect to. Default: the one that the brokers listen on.
+func Advertise(host string) Option {
+	return func(o *options) error {
+		if host == "" {
+			return errors.New(`Advertise(""): give a host name or an address`)
+		}
+		o.broker.Advertise = host
+		return nil
+	}
+}
+
+// KafkaTimings takes back what fakekafka does sooner than Apache Kafka: the initial rebalance delay is 3 s, heartbeats are
+// answered at once, the server-side assignor runs at Kafka's interval, internal topics appear a moment after the first client asked.
+func KafkaTimings() Option {
+	return func(o *options) error {
+		o.broker.KafkaTimings = true
+		return nil
+	}
+}
+
+// Logger sets where the brokers log. Default: under [Start] warnings go to the test's log; under [New] nothing is logged.
+func Logger(l *slog.Logger) Option {
+	return func(o *options) error {
+		if l == nil {
+			return errors.New("Logger(nil): give a logger, or leave the option out")
+		}
+		o.broker.Logger = l
+		return nil
+	}
+}
+
+// Seed sets what ids and choices are drawn from, so that a run can be repeated. Default: drawn at random and told when a test fails.
+func Seed(n uint64) Option {
+	return func(o *options) error {
+		if n == 0 {
+			return errors.New("Seed(0): give a number from 1 on; 0 stands for a random seed")
+		}
+		o.broker.Seed = n
+		return nil
+	}
+}
+
+// NoLeaks makes the test fail, by name, when a client is still connected at its end.
+func NoLeaks() Option {
+	return func(o *options) error {
+		o.noLeaks = true
+		return nil
+	}
+}
+
+// WaitLimit bounds every Await call. Default 10 s, or what is left of the test's own deadline if that is less.
+func WaitLimit(d time.Duration) Option {
+	return func(o *options) error {
+		if d <= 0 {
+			return fmt.Errorf("WaitLimit(%s): must be positive", d)
+		}
+		o.waitLimit = d
+		return nil
+	}
+}
+
+// Assignor registers a server-side assignor (KIP-848) under a name that members can ask for, after Kafka's own. One that panics or
+// answers nonsense fails the test by its name; the broker answers the member UNKNOWN_SERVER_ERROR and goes on.
+func Assignor(name string, a assignors.ServerAssignor) Option {
+	return func(o *options) error {
+		if a == nil || name == "" {
+			return fmt.Errorf("Assignor(%q): give a name and an assignor", name)
+		}
+		if name != a.Name() {
+			return fmt.Errorf("Assignor(%q): the assignor calls itself %q; the names must be equal", name, a.Name())
+		}
+		o.broker.Assignors = append(o.broker.Assignors, a)
+		return nil
+	}
+}

@@ -1,0 +1,73 @@
+package fakekafka
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/fakekafka/fakekafka/internal/broker"
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// start builds the cluster; tb is nil outside a test.
+func start(o *options, tb testing.TB) (*Cluster, error) {
+	k := &Cluster{o: o, tb: tb}
+	if tb != nil {
+		if o.broker.Logger == nil {
+			o.broker.Logger = slog.New(slog.NewTextHandler(testLog{tb}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		}
+		o.broker.Unserved = k.unserved
+		o.broker.Bug = func(text string) { tb.Errorf("fakekafka: a defect of fakekafka itself: %s", text) }
+	}
+	b, err := broker.New(o.broker)
+	if err != nil {
+		return nil, fmt.Errorf("fakekafka: %w", err)
+	}
+	k.b = b
+	return k, nil
+}
+
+// unserved fails the test by the name of the request that nobody serves, unless the test ignores it.
+func (k *Cluster) unserved(client string, key wire.Key, version int16) {
+	if k.o.ignored[key.String()] {
+		return
+	}
+	k.tb.Errorf("fakekafka: client %q sent %s v%d, which is not served here; its connection was closed. fakekafka.Ignore(%q) allows it", client, key, version, key)
+}
+
+// Ignore allows clients to send requests of these APIs, named as in Kafka's protocol ("DescribeQuorum"), though they are not served here: their
+// connection is closed, but the test doesn't fail for it.
+func Ignore(apis ...string) Option {
+	return func(o *options) error {
+		for _, a := range apis {
+			o.ignored[a] = true
+		}
+		return nil
+	}
+}
+
+// end closes the cluster at the end of its test and reports what the test left behind.
+func (k *Cluster) end() {
+	k.tb.Helper()
+	if left := k.b.Connected(); len(left) > 0 {
+		text := fmt.Sprintf("fakekafka: still connected at the end of the test: %s", strings.Join(left, ", "))
+		if k.o.noLeaks {
+			k.tb.Error(text)
+		} else {
+			k.tb.Log(text)
+		}
+	}
+	if k.tb.Failed() {
+		k.tb.Logf("fakekafka: this run's seed: fakekafka.Seed(%d)", k.b.Seed())
+	}
+	k.Close()
+}
+
+// testLog writes the brokers' log to the test's.
+type testLog struct{ tb testing.TB }
+
+func (l testLog) Write(line []byte) (int, error) {
+	l.tb.Log("fakekafka: " + strings.TrimRight(string(line), "\n"))
+	return len(line), nil
+}

@@ -1,0 +1,200 @@
+package broker
+
+import (
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// Metadata, key 3, versions 0-13.
+//   v1: null asks for all topics, empty for none; v4: AllowAutoTopicCreation; v8: authorized operations;
+//   v10: topic ids in the answer; v12: topics may be asked for by id; v13: top-level error.
+
+const (
+	noOperations      = -1 << 31 // not asked for
+	topicOperations   = 3576     // what ANONYMOUS may do without an authorizer
+	clusterOperations = 8096
+)
+
+func (r *request) metadata() (answer, error) {
+	req := r.body.(*kmsg.MetadataRequest)
+	m := r.cluster.meta.Load()
+	resp := req.ResponseKind().(*kmsg.MetadataResponse)
+	if code := checkMetadataRequest(req); code != wire.None {
+		return metadataError(req, code), nil
+	}
+	r.describeBrokers(m, resp)
+	resp.ClusterID = &r.cluster.id
+	resp.AuthorizedOperations = noOperations
+	if req.IncludeClusterAuthorizedOperations {
+		resp.AuthorizedOperations = clusterOperations
+	}
+	if req.Topics == nil || r.version == 0 && len(req.Topics) == 0 {
+		for _, name := range m.names {
+			resp.Topics = append(resp.Topics, r.describeTopic(m, req, m.topics[name]))
+		}
+		return resp, nil
+	}
+	var create []string
+	if slices.ContainsFunc(req.Topics, func(t kmsg.MetadataRequestTopic) bool { return t.TopicID != [16]byte{} }) {
+		r.metadataByID(m, req, resp)
+		return resp, nil
+	}
+	seen := map[string]bool{}
+	for _, t := range req.Topics {
+		name := *t.Topic
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		if known := m.topics[name]; known != nil {
+			resp.Topics = append(resp.Topics, r.describeTopic(m, req, known))
+			continue
+		}
+		code := wire.UnknownTopicOrPartition
+		if validateTopicName(name) != nil {
+			code = wire.InvalidTopicException
+		} else if r.autoCreates(req) {
+			create = append(create, name)
+		}
+		resp.Topics = append(resp.Topics, unknownTopic(&name, [16]byte{}, code, req))
+	}
+	if len(create) > 0 {
+		// Kafka answers before the topics exist, and so do we: clients are built for that.
+		r.cluster.loop.post(func() { r.cluster.autoCreate(create) })
+	}
+	return resp, nil
+}
+
+// checkMetadataRequest finds what a version doesn't allow: asking by id before v12.
+func checkMetadataRequest(req *kmsg.MetadataRequest) wire.Code {
+	if req.Version >= 12 {
+		return wire.None
+	}
+	for _, t := range req.Topics {
+		if t.Topic == nil || t.TopicID != [16]byte{} {
+			return wire.InvalidRequest
+		}
+	}
+	return wire.None
+}
+
+func (r *request) autoCreates(req *kmsg.MetadataRequest) bool {
+	return (r.version < 4 || req.AllowAutoTopicCreation) && r.cluster.settings(r.node.id).Bool("auto.create.topics.enable")
+}
+
+func (r *request) metadataByID(m *metadata, req *kmsg.MetadataRequest, resp *kmsg.MetadataResponse) {
+	seen := map[[16]byte]bool{}
+	for _, t := range req.Topics {
+		if t.TopicID == ([16]byte{}) || seen[t.TopicID] {
+			continue // once one topic is asked for by id, names are not looked at
+		}
+		seen[t.TopicID] = true
+		if known := m.ids[t.TopicID]; known != nil {
+			resp.Topics = append(resp.Topics, r.describeTopic(m, req, known))
+		} else {
+			resp.Topics = append(resp.Topics, unknownTopic(nil, t.TopicID, wire.UnknownTopicID, req))
+		}
+	}
+}
+
+func (r *request) describeBrokers(m *metadata, resp *kmsg.MetadataResponse) {
+	for _, n := range m.nodes {
+		if !n.alive {
+			continue
+		}
+		b := kmsg.NewMetadataResponseBroker()
+		b.NodeID, b.Host, b.Port, b.Rack = n.id, n.host, n.port, rackPtr(n.rack)
+		resp.Brokers = append(resp.Brokers, b)
+	}
+	resp.ControllerID = r.cluster.controller(m)
+}
+
+// controller is the broker that clients shall send controller requests to. Any will do: Kafka answers a random one.
+func (c *Cluster) controller(m *metadata) int32 {
+	if alive := m.alive(); len(alive) > 0 {
+		return alive[0]
+	}
+	return -1
+}
+
+func rackPtr(rack string) *string {
+	if rack == "" {
+		return nil
+	}
+	return &rack
+}
+
+func unknownTopic(name *string, id [16]byte, code wire.Code, req *kmsg.MetadataRequest) kmsg.MetadataResponseTopic {
+	t := kmsg.NewMetadataResponseTopic()
+	t.ErrorCode, t.Topic, t.TopicID = int16(code), name, id
+	t.IsInternal = name != nil && isInternal(*name)
+	t.AuthorizedOperations = noOperations
+	_ = req
+	return t
+}
+
+func (r *request) describeTopic(m *metadata, req *kmsg.MetadataRequest, known *topic) kmsg.MetadataResponseTopic {
+	t := kmsg.NewMetadataResponseTopic()
+	t.Topic, t.TopicID, t.IsInternal = &known.name, known.id, known.internal
+	t.AuthorizedOperations = noOperations
+	if req.IncludeTopicAuthorizedOperations {
+		t.AuthorizedOperations = topicOperations
+	}
+	t.Partitions = make([]kmsg.MetadataResponseTopicPartition, len(known.partitions))
+	for i, p := range known.partitions {
+		s := p.state.Load()
+		out := &t.Partitions[i]
+		*out = kmsg.NewMetadataResponseTopicPartition()
+		out.Partition, out.Leader, out.LeaderEpoch = p.index, s.leader, s.epoch
+		out.Replicas, out.ISR, out.OfflineReplicas = s.replicas, s.isr, s.offline
+		if s.leader < 0 {
+			out.ErrorCode = int16(wire.LeaderNotAvailable)
+		}
+		if r.version == 0 && len(s.offline) > 0 { // v0 knows no offline replicas: it leaves them out and says so
+			out.Replicas = s.isr
+			if out.ErrorCode == 0 {
+				out.ErrorCode = int16(wire.ReplicaNotAvailable)
+			}
+		}
+	}
+	return t
+}
+
+func metadataError(req *kmsg.MetadataRequest, code wire.Code) *kmsg.MetadataResponse {
+	resp := req.ResponseKind().(*kmsg.MetadataResponse)
+	resp.AuthorizedOperations = noOperations
+	resp.ControllerID = -1
+	resp.ErrorCode = int16(code)
+	for _, t := range req.Topics {
+		name := t.Topic
+		if name == nil && req.Version < 12 {
+			name = kmsg.StringPtr("")
+		}
+		resp.Topics = append(resp.Topics, unknownTopic(name, t.TopicID, code, req))
+	}
+	return resp
+}
+
+// autoCreate makes topics that a Metadata request named, with the broker's defaults. On the loop.
+func (c *Cluster) autoCreate(names []string) {
+	m := c.meta.Load()
+	var plans []*topicPlan
+	for _, name := range names {
+		if m.topics[name] != nil {
+			continue
+		}
+		if isInternal(name) {
+			c.createInternal(name)
+			continue
+		}
+		v := c.settings(c.nodes[0].id)
+		rf := min(int16(v.Int("default.replication.factor")), int16(len(c.nodes)))
+		plans = append(plans, &topicPlan{name: name, assignments: c.place(0, v.Int32("num.partitions"), rf)})
+	}
+	if len(plans) > 0 {
+		c.createTopics(plans)
+	}
+}

@@ -1,0 +1,126 @@
+package broker
+
+import (
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// The requests for one group: the rule is in package groups, here they only find its coordinator.
+//
+//	OffsetCommit 8 (v2-10) · JoinGroup 11 (v0-9) · Heartbeat 12 (v0-4) · LeaveGroup 13 (v0-5) · SyncGroup 14 (v0-5) ·
+//	OffsetDelete 47 (v0) · ConsumerGroupHeartbeat 68 (v0-1, KIP-848)
+
+func (r *request) offsetCommit() (answer, error) {
+	return r.toGroup(r.body.(*kmsg.OffsetCommitRequest).Group)
+}
+
+func (r *request) joinGroup() (answer, error) {
+	return r.toGroup(r.body.(*kmsg.JoinGroupRequest).Group)
+}
+
+func (r *request) heartbeat() (answer, error) {
+	return r.toGroup(r.body.(*kmsg.HeartbeatRequest).Group)
+}
+
+func (r *request) leaveGroup() (answer, error) {
+	return r.toGroup(r.body.(*kmsg.LeaveGroupRequest).Group)
+}
+
+func (r *request) syncGroup() (answer, error) {
+	return r.toGroup(r.body.(*kmsg.SyncGroupRequest).Group)
+}
+
+func (r *request) offsetDelete() (answer, error) {
+	return r.toGroup(r.body.(*kmsg.OffsetDeleteRequest).Group)
+}
+
+func (r *request) consumerGroupHeartbeat() (answer, error) {
+	return r.toGroup(r.body.(*kmsg.ConsumerGroupHeartbeatRequest).Group)
+}
+
+// The requests for several groups are split by group; the answers are joined in the order asked.
+//
+//	OffsetFetch 9 (v1-10; several groups from v8) · DescribeGroups 15 (v0-6) · ListGroups 16 (v0-5) · DeleteGroups 42 (v0-2) ·
+//	ConsumerGroupDescribe 69 (v0-1)
+
+func (r *request) offsetFetch() (answer, error) {
+	req := r.body.(*kmsg.OffsetFetchRequest)
+	if r.version < 8 {
+		return r.toGroup(req.Group)
+	}
+	return onLoop(r.cluster, func() answer {
+		resp := req.ResponseKind().(*kmsg.OffsetFetchResponse)
+		for _, g := range req.Groups {
+			one := *req
+			one.Groups = []kmsg.OffsetFetchRequestGroup{g}
+			resp.Groups = append(resp.Groups, r.cluster.groups.ask(r, g.Group, &one).(*kmsg.OffsetFetchResponse).Groups...)
+		}
+		return resp
+	})
+}
+
+func (r *request) describeGroups() (answer, error) {
+	req := r.body.(*kmsg.DescribeGroupsRequest)
+	return onLoop(r.cluster, func() answer {
+		resp := req.ResponseKind().(*kmsg.DescribeGroupsResponse)
+		for _, g := range req.Groups {
+			one := *req
+			one.Groups = []string{g}
+			resp.Groups = append(resp.Groups, r.cluster.groups.ask(r, g, &one).(*kmsg.DescribeGroupsResponse).Groups...)
+		}
+		return resp
+	})
+}
+
+func (r *request) consumerGroupDescribe() (answer, error) {
+	req := r.body.(*kmsg.ConsumerGroupDescribeRequest)
+	return onLoop(r.cluster, func() answer {
+		resp := req.ResponseKind().(*kmsg.ConsumerGroupDescribeResponse)
+		for _, g := range req.Groups {
+			one := *req
+			one.Groups = []string{g}
+			resp.Groups = append(resp.Groups, r.cluster.groups.ask(r, g, &one).(*kmsg.ConsumerGroupDescribeResponse).Groups...)
+		}
+		return resp
+	})
+}
+
+func (r *request) deleteGroups() (answer, error) {
+	req := r.body.(*kmsg.DeleteGroupsRequest)
+	return onLoop(r.cluster, func() answer {
+		resp := req.ResponseKind().(*kmsg.DeleteGroupsResponse)
+		var done []string
+		for _, g := range req.Groups {
+			if slices.Contains(done, g) {
+				continue // a group named twice is deleted once
+			}
+			done = append(done, g)
+			one := *req
+			one.Groups = []string{g}
+			resp.Groups = append(resp.Groups, r.cluster.groups.ask(r, g, &one).(*kmsg.DeleteGroupsResponse).Groups...)
+		}
+		return resp
+	})
+}
+
+// listGroups lists the groups that this broker coordinates.
+func (r *request) listGroups() (answer, error) {
+	req := r.body.(*kmsg.ListGroupsRequest)
+	return onLoop(r.cluster, func() answer {
+		co := r.cluster.groups
+		resp := req.ResponseKind().(*kmsg.ListGroupsResponse)
+		for _, p := range co.order {
+			sh := co.shards[p]
+			if sh.node != r.node.id {
+				continue
+			}
+			part := co.askShard(r, sh, req).(*kmsg.ListGroupsResponse)
+			if part.ErrorCode != 0 {
+				resp.ErrorCode = part.ErrorCode
+			}
+			resp.Groups = append(resp.Groups, part.Groups...)
+		}
+		return resp
+	})
+}

@@ -1,0 +1,127 @@
+package broker
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// FindCoordinator, key 10, versions 0-6.
+//   v1: key type; v3: flexible; v4: many keys (KIP-699); v6: share groups (KIP-932).
+
+const (
+	coordinatorGroup       = 0
+	coordinatorTransaction = 1
+	coordinatorShare       = 2
+)
+
+// found is the answer for one key.
+type found struct {
+	code wire.Code
+	text string
+	node int32
+	host string
+	port int32
+}
+
+func (r *request) findCoordinator() (answer, error) {
+	req := r.body.(*kmsg.FindCoordinatorRequest)
+	resp := req.ResponseKind().(*kmsg.FindCoordinatorResponse)
+	keys := req.CoordinatorKeys
+	if r.version < 4 {
+		keys = []string{req.CoordinatorKey}
+	}
+	for _, key := range keys {
+		f, err := r.coordinatorOf(req.CoordinatorType, key)
+		if err != nil {
+			return nil, err
+		}
+		if r.version < 4 {
+			resp.ErrorCode, resp.NodeID, resp.Host, resp.Port = int16(f.code), f.node, f.host, f.port
+			if f.code == wire.None {
+				f.text = "NONE"
+			}
+			resp.ErrorMessage = &f.text
+			continue
+		}
+		c := kmsg.NewFindCoordinatorResponseCoordinator()
+		c.Key, c.ErrorCode, c.NodeID, c.Host, c.Port = key, int16(f.code), f.node, f.host, f.port
+		if f.code == wire.InvalidRequest {
+			c.ErrorMessage = &f.text
+		} else {
+			c.ErrorMessage = kmsg.StringPtr("")
+		}
+		resp.Coordinators = append(resp.Coordinators, c)
+	}
+	return resp, nil
+}
+
+func notFound(code wire.Code, text string) found {
+	return found{code: code, text: text, node: -1, port: -1}
+}
+
+func (r *request) coordinatorOf(kind int8, key string) (found, error) {
+	var topicName string
+	switch {
+	case kind == coordinatorGroup:
+		topicName = offsetsTopic
+	case kind == coordinatorTransaction && r.cluster.handlers[wire.EndTxn] != nil:
+		topicName = transactionsTopic
+	case kind == coordinatorTransaction:
+		return notFound(wire.TransactionalIDAuthorizationFailed, "Transactional id authorization failed."), nil
+	case kind == coordinatorShare && r.version >= 6:
+		if !shareKey(key) {
+			return notFound(wire.InvalidRequest, "Invalid share coordinator key: "+key), nil
+		}
+		return notFound(wire.CoordinatorNotAvailable, "The coordinator is not available."), nil
+	default:
+		return notFound(wire.InvalidRequest, "Invalid coordinator type "+strconv.Itoa(int(kind))), nil
+	}
+	return r.leaderOf(topicName, key)
+}
+
+// leaderOf finds the broker that leads key's partition of an internal topic. A missing topic is created: under Kafka's
+// timings the client is told to come back, as Kafka does while the creation goes on; else the answer waits for it.
+func (r *request) leaderOf(topicName, key string) (found, error) {
+	m := r.cluster.meta.Load()
+	t := m.topics[topicName]
+	if t == nil {
+		create := func() { r.cluster.createInternal(topicName) }
+		if r.cluster.options.KafkaTimings {
+			r.cluster.loop.post(create)
+		} else {
+			if !r.cluster.loop.do(create) {
+				return found{}, errClosed
+			}
+			m = r.cluster.meta.Load()
+			t = m.topics[topicName]
+		}
+	}
+	if t == nil {
+		return notFound(wire.CoordinatorNotAvailable, "The coordinator is not available."), nil
+	}
+	p := t.partitions[groupPartition(key, len(t.partitions))]
+	n := m.node(p.state.Load().leader)
+	if n == nil || !n.alive {
+		return notFound(wire.CoordinatorNotAvailable, "The coordinator is not available."), nil
+	}
+	return found{node: n.id, host: n.host, port: n.port}, nil
+}
+
+// shareKey tells whether a key has the form group:topicId:partition.
+func shareKey(key string) bool {
+	parts := strings.Split(key, ":")
+	if len(parts) != 3 || parts[0] == "" {
+		return false
+	}
+	id, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil || len(id) != 16 {
+		return false
+	}
+	p, err := strconv.ParseInt(parts[2], 10, 32)
+	return err == nil && p >= 0
+}

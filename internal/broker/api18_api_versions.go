@@ -1,0 +1,68 @@
+package broker
+
+import (
+	"regexp"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// ApiVersions, key 18, versions 0-4 (KIP-35, KIP-511).
+//   v3: flexible; the client's software name and version.
+//   v4: features may have minimum 0 in the answer.
+
+// softwareName is the form KIP-511 asks of a client's software name and version.
+var softwareName = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)
+
+func (r *request) apiVersions() (answer, error) {
+	req := r.body.(*kmsg.ApiVersionsRequest)
+	resp := req.ResponseKind().(*kmsg.ApiVersionsResponse)
+	if r.version >= 3 {
+		if !softwareName.MatchString(req.ClientSoftwareName) || !softwareName.MatchString(req.ClientSoftwareVersion) {
+			resp.ErrorCode = int16(wire.InvalidRequest)
+			return resp, nil
+		}
+		r.conn.software, r.conn.softwareVersion = req.ClientSoftwareName, req.ClientSoftwareVersion
+	}
+	for _, k := range wire.Keys() {
+		min, max, ok := wire.Advertised(k)
+		if !ok || r.cluster.handlers[k] == nil {
+			continue
+		}
+		a := kmsg.NewApiVersionsResponseApiKey()
+		a.ApiKey, a.MinVersion, a.MaxVersion = int16(k), min, max
+		resp.ApiKeys = append(resp.ApiKeys, a)
+	}
+	if r.version >= 3 {
+		r.features(resp)
+	}
+	return resp, nil
+}
+
+func (r *request) features(resp *kmsg.ApiVersionsResponse) {
+	resp.FinalizedFeaturesEpoch = r.cluster.meta.Load().version
+	for _, f := range wire.Features() {
+		if r.version >= 4 || f.Min > 0 { // v3 clients choke on a minimum of 0 (KAFKA-17011)
+			s := kmsg.NewApiVersionsResponseSupportedFeature()
+			s.Name, s.MinVersion, s.MaxVersion = f.Name, f.Min, f.Max
+			resp.SupportedFeatures = append(resp.SupportedFeatures, s)
+		}
+		if f.Finalized > 0 {
+			s := kmsg.NewApiVersionsResponseFinalizedFeature()
+			s.Name, s.MinVersionLevel, s.MaxVersionLevel = f.Name, f.Finalized, f.Finalized
+			resp.FinalizedFeatures = append(resp.FinalizedFeatures, s)
+		}
+	}
+}
+
+// apiVersionsUnsupported answers an ApiVersions of a version that isn't known, in the v0 form, so that the client can ask again.
+func apiVersionsUnsupported() answer {
+	resp := kmsg.NewPtrApiVersionsResponse()
+	resp.ErrorCode = int16(wire.UnsupportedVersion)
+	a := kmsg.NewApiVersionsResponseApiKey()
+	a.ApiKey = int16(wire.ApiVersions)
+	_, a.MaxVersion, _ = wire.Advertised(wire.ApiVersions)
+	resp.ApiKeys = append(resp.ApiKeys, a)
+	return resp
+}

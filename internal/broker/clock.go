@@ -1,0 +1,51 @@
+package broker
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// clock is the broker's time: the machine's, moved ahead by FastForward, or (manual) only ever what the test made it.
+// Nothing else in the project reads the wall clock.
+type clock struct {
+	manual bool
+	// ahead is what FastForward added to the machine's time; for a manual clock the time itself, in Unix nanoseconds.
+	ahead atomic.Int64
+}
+
+func newClock() *clock { return &clock{} }
+
+// newManualClock stands at start until it is moved.
+func newManualClock(start time.Time) *clock {
+	c := &clock{manual: true}
+	c.ahead.Store(start.UnixNano())
+	return c
+}
+
+// Now is the broker's time.
+func (c *clock) Now() time.Time {
+	if c.manual {
+		return time.Unix(0, c.ahead.Load())
+	}
+	return time.Now().Add(time.Duration(c.ahead.Load()))
+}
+
+// NowMillis is Now as Kafka counts it on the wire.
+func (c *clock) NowMillis() int64 { return c.Now().UnixMilli() }
+
+// moveTo sets the time to t if that is later.
+func (c *clock) moveTo(t time.Time) {
+	if d := t.Sub(c.Now()); d > 0 {
+		c.ahead.Add(int64(d))
+	}
+}
+
+// recordTime is what a record's timestamp is judged against: the later of both clocks, so that a client that lives in
+// the machine's time can produce to a broker whose manual clock stands in the past, and the other way round.
+func (c *clock) recordTime() time.Time {
+	now, machine := c.Now(), time.Now()
+	if machine.After(now) {
+		return machine
+	}
+	return now
+}

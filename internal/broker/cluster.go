@@ -1,0 +1,369 @@
+package broker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fakekafka/fakekafka/assignors"
+	"github.com/fakekafka/fakekafka/internal/config"
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// Options is how a cluster is started. The zero value is one broker on a free loopback port.
+type Options struct {
+	Topics    []TopicSpec
+	Brokers   int               // default 1
+	Racks     []string          // the i-th for node i+1; empty or as many as brokers
+	Config    map[string]string // broker settings by Kafka's names
+	Listen    string            // default 127.0.0.1:0; with a port and several brokers they listen on consecutive ports
+	Advertise string            // host told to clients; default: the listener's
+	// KafkaTimings takes back what fakekafka does faster than Kafka.
+	KafkaTimings bool
+	Logger       *slog.Logger // default: discards
+	Seed         uint64       // of ids and choices; 0 draws one
+	Assignors    []assignors.ServerAssignor
+	// ManualClock stands at this instant until FastForward moves it; zero: the machine's time.
+	ManualClock time.Time
+	// Network is where brokers listen; nil: TCP.
+	Network network
+
+	// Unserved is told of each request that this broker doesn't serve; its connection is closed. Called from any goroutine.
+	Unserved func(client string, key wire.Key, version int16)
+	// Bug is told of a defect of fakekafka itself, such as a panic in a handler. Called from any goroutine.
+	Bug func(text string)
+}
+
+// TopicSpec is a topic to be there from the start.
+type TopicSpec struct {
+	Name              string
+	Partitions        int32
+	ReplicationFactor int16 // 0: default.replication.factor, at most the number of brokers
+	Configs           map[string]string
+}
+
+// Cluster is a running set of brokers.
+type Cluster struct {
+	id        string
+	seed      uint64
+	options   Options
+	log       *slog.Logger
+	clock     *clock
+	network   network
+	advertise string
+	nodes     []*node // ascending by id; fixed
+	loop      *loop
+	meta      published
+	handlers  [maxKey]handler
+	decoding  *budget
+
+	// Owned by the control loop.
+	config  *config.Cluster
+	rand    *mathrand.Rand
+	groups  *coordinator
+	history history
+
+	// values are the settings in force at each node, replaced by the loop when they change.
+	values map[int32]*atomic.Pointer[config.Values]
+
+	nextProducerID atomic.Int64
+	connIDs        atomic.Uint64
+	tickets        atomic.Uint64
+
+	mu     sync.Mutex
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// New starts a cluster. Its topics exist and its listeners accept when it returns.
+func New(o Options) (*Cluster, error) {
+	c, err := build(o)
+	if err != nil {
+		return nil, err
+	}
+	c.spawn(c.loop.run)
+	for _, n := range c.nodes {
+		if err := n.start(); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	// Ports are known only now; clients can't have asked yet what the loop is about to say.
+	c.loop.do(func() { c.change(func(m *metadata) { m.nodes = c.describeNodes() }) })
+	return c, nil
+}
+
+func build(o Options) (*Cluster, error) {
+	if o.Brokers == 0 {
+		o.Brokers = 1
+	}
+	if o.Brokers < 1 || o.Brokers > 1000 {
+		return nil, fmt.Errorf("brokers: %d is not from 1 to 1000", o.Brokers)
+	}
+	if len(o.Racks) > 0 && len(o.Racks) != o.Brokers {
+		return nil, fmt.Errorf("racks: %d given for %d brokers; give one for each, the i-th for node i", len(o.Racks), o.Brokers)
+	}
+	if o.Listen == "" {
+		o.Listen = "127.0.0.1:0"
+	}
+	if o.Network == nil {
+		o.Network = tcp{}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}))
+	}
+	if o.Seed == 0 {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // never fails
+		o.Seed = binary.LittleEndian.Uint64(b[:]) | 1
+	}
+	host, port, err := splitAddr(o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen: %q is not HOST:PORT: %w", o.Listen, err)
+	}
+	if port > 0 && int(port)+o.Brokers-1 > 65535 {
+		return nil, fmt.Errorf("listen: %d brokers from port %d on need ports up to %d", o.Brokers, port, int(port)+o.Brokers-1)
+	}
+	c := &Cluster{
+		options: o, seed: o.Seed, log: o.Logger, network: o.Network, advertise: o.Advertise,
+		rand:     mathrand.New(mathrand.NewPCG(o.Seed, 0)),
+		clock:    newClock(),
+		decoding: newBudget(256 << 20),
+		values:   map[int32]*atomic.Pointer[config.Values]{},
+	}
+	if !o.ManualClock.IsZero() {
+		c.clock = newManualClock(o.ManualClock)
+	}
+	id := c.uuid()
+	c.id = base64.RawURLEncoding.EncodeToString(id[:])
+	c.nextProducerID.Store(-1)
+
+	perBroker := map[int32]map[string]string{}
+	for i := range o.Brokers {
+		n := &node{cluster: c, id: int32(i + 1), conns: map[*conn]struct{}{}, listen: net.JoinHostPort(host, "0")}
+		if port > 0 {
+			n.listen = net.JoinHostPort(host, fmt.Sprint(int(port)+i))
+		}
+		own := map[string]string{"node.id": fmt.Sprint(n.id)}
+		if len(o.Racks) > 0 {
+			n.rack = o.Racks[i]
+			own["broker.rack"] = n.rack
+		}
+		perBroker[n.id] = own
+		c.nodes = append(c.nodes, n)
+	}
+	c.config, err = config.New(config.Start{Static: o.Config, PerBroker: perBroker, Defaults: defaults(o)})
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range c.nodes {
+		v := &atomic.Pointer[config.Values]{}
+		v.Store(c.config.Broker(n.id))
+		c.values[n.id] = v
+	}
+	c.handlers = handlers()
+	c.loop = newLoop(c.clock)
+	c.groups = newCoordinator(c)
+	c.loop.endTurn = c.endTurn
+	c.loop.deadline = c.deadline
+	c.loop.tick = c.tick
+	c.meta.Store((&metadata{topics: map[string]*topic{}, ids: map[[16]byte]*topic{}, nodes: c.describeNodes()}).seal())
+
+	if err := c.createFirst(o.Topics); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// defaults are the settings whose default differs from Kafka's, with the reason.
+func defaults(o Options) map[string]string {
+	few := fmt.Sprint(min(o.Brokers, 3))
+	d := map[string]string{
+		// Three copies of the internal topics can't be had on fewer brokers.
+		"offsets.topic.replication.factor":                 few,
+		"transaction.state.log.replication.factor":         few,
+		"transaction.state.log.min.isr":                    fmt.Sprint(min(o.Brokers, 2)),
+		"share.coordinator.state.topic.replication.factor": few,
+		"share.coordinator.state.topic.min.isr":            fmt.Sprint(min(o.Brokers, 2)),
+	}
+	if !o.KafkaTimings {
+		// Long enough that members started together share the first generation (spec: prompt heartbeats, rule 7).
+		d["group.initial.rebalance.delay.ms"] = "20"
+	}
+	return d
+}
+
+// createFirst creates the topics of the options, before anything runs.
+func (c *Cluster) createFirst(specs []TopicSpec) error {
+	if len(specs) == 0 {
+		return nil
+	}
+	v := c.settings(c.nodes[0].id)
+	var plans []*topicPlan
+	for _, s := range specs {
+		p, err := c.planTopic(s, v)
+		if err != nil {
+			return fmt.Errorf("topic %q: %w", s.Name, err)
+		}
+		if slices.ContainsFunc(plans, func(o *topicPlan) bool { return o.name == s.Name }) {
+			return fmt.Errorf("topic %q is given twice", s.Name)
+		}
+		plans = append(plans, p)
+	}
+	c.createTopics(plans)
+	return nil
+}
+
+// settings are the broker settings in force at a node. Safe from any goroutine.
+func (c *Cluster) settings(node int32) *config.Values { return c.values[node].Load() }
+
+// refreshSettings publishes the settings after a change. On the loop.
+func (c *Cluster) refreshSettings() {
+	for id, v := range c.values {
+		v.Store(c.config.Broker(id))
+	}
+	c.groups.configChanged()
+}
+
+// uuid makes a topic, cluster or directory id. On the loop (or before it runs).
+func (c *Cluster) uuid() (id [16]byte) {
+	binary.BigEndian.PutUint64(id[:8], c.rand.Uint64())
+	binary.BigEndian.PutUint64(id[8:], c.rand.Uint64())
+	id[6] = id[6]&0x0f | 0x40 // a version 4 UUID, as Kafka's random ids
+	id[8] = id[8]&0x3f | 0x80
+	if id[0] == 0xf8 {
+		id[0] = 0 // Kafka avoids ids whose text begins with a dash
+	}
+	return id
+}
+
+// spawn runs fn on a goroutine of the cluster, which Close waits for. It answers false when the cluster is closing.
+func (c *Cluster) spawn(fn func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.wg.Go(fn)
+	return true
+}
+
+// forget drops an ended connection.
+func (c *Cluster) forget(cn *conn) {
+	cn.node.mu.Lock()
+	delete(cn.node.conns, cn)
+	cn.node.mu.Unlock()
+}
+
+// Close cuts all connections, ends every goroutine of the cluster and waits for them. Calling it again is fine.
+func (c *Cluster) Close() error {
+	c.mu.Lock()
+	already := c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if !already {
+		for _, n := range c.nodes {
+			n.stop("the broker is closing")
+		}
+		c.loop.close()
+	}
+	ended := make(chan struct{})
+	go func() { c.wg.Wait(); close(ended) }()
+	slow := time.NewTimer(5 * time.Second)
+	defer slow.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-slow.C:
+		c.log.Log(context.Background(), slog.LevelWarn, "Close takes long: user code (a When, Observe or assignor function) may not have returned")
+		<-ended
+		return nil
+	}
+}
+
+// Addrs are the brokers' addresses, by node id.
+func (c *Cluster) Addrs() []string {
+	addrs := make([]string, len(c.nodes))
+	for i, n := range c.nodes {
+		host, port := n.addr()
+		addrs[i] = net.JoinHostPort(host, fmt.Sprint(port))
+	}
+	return addrs
+}
+
+// Seed is what ids and choices are drawn from.
+func (c *Cluster) Seed() uint64 { return c.seed }
+
+// unserved reports a request that this broker doesn't serve.
+func (c *Cluster) unserved(cn *conn, key wire.Key, version int16) {
+	c.log.Warn("request not served, connection closed", "api", key.String(), "version", version, "client", cn.clientID())
+	if f := c.options.Unserved; f != nil {
+		f(cn.clientID(), key, version)
+	}
+}
+
+// bug reports a defect of fakekafka itself.
+func (c *Cluster) bug(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	c.log.Error("defect in fakekafka", "what", text)
+	if f := c.options.Bug; f != nil {
+		f(text)
+	}
+}
+
+func (c *Cluster) endTurn(now time.Time)       { c.groups.flush(now) }
+func (c *Cluster) deadline() (time.Time, bool) { return c.groups.deadline() }
+func (c *Cluster) tick(now time.Time)          { c.groups.tick(now) }
+
+func (c *Cluster) describeNodes() []*nodeInfo {
+	infos := make([]*nodeInfo, len(c.nodes))
+	for i, n := range c.nodes {
+		host, port := n.addr()
+		n.mu.Lock()
+		infos[i] = &nodeInfo{id: n.id, host: host, port: port, rack: n.rack, alive: n.listener != nil}
+		n.mu.Unlock()
+	}
+	return infos
+}
+
+// change makes the next picture of the cluster and tells the coordinators. On the loop (or before it runs).
+func (c *Cluster) change(edit func(*metadata)) {
+	m := c.meta.Load().next()
+	edit(m)
+	c.meta.Store(m.seal())
+	c.groups.metadataChanged(c.clock.Now())
+}
+
+func newConn(n *node, nc net.Conn) *conn {
+	c := &conn{
+		cluster: n.cluster, node: n, nc: nc, id: n.cluster.connIDs.Add(1), host: hostOf(nc.RemoteAddr()),
+		done: make(chan struct{}),
+	}
+	c.frames = wire.NewFrameReader(nc, n.cluster.settings(n.id).Int32("socket.request.max.bytes"))
+	c.active.Store(time.Now().UnixNano())
+	return c
+}
+
+// Connected names the clients that are connected now: client id and address, sorted.
+func (c *Cluster) Connected() []string {
+	var all []string
+	for _, n := range c.nodes {
+		n.mu.Lock()
+		for cn := range n.conns {
+			all = append(all, fmt.Sprintf("%q (%s)", cn.clientID(), cn.nc.RemoteAddr()))
+		}
+		n.mu.Unlock()
+	}
+	slices.Sort(all)
+	return all
+}

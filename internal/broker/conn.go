@@ -1,0 +1,239 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// conn is one client connection. One goroutine serves it: reads a frame, handles it, writes the answer.
+type conn struct {
+	cluster *Cluster
+	node    *node
+	nc      net.Conn
+	id      uint64
+	host    string // "/127.0.0.1", as Kafka names a client's host
+
+	frames *wire.FrameReader
+	header wire.Header
+	fetch  wire.FetchEncoder
+	out    []byte
+
+	// ahead carries the one frame that may be read while a request is parked; nil when nobody reads ahead.
+	ahead chan frameOrError
+
+	// what ApiVersions told, "" if the client sent none
+	software, softwareVersion string
+
+	lastClient atomic.Pointer[string] // client id of the last request, for messages
+	active     atomic.Int64           // clock of the last byte in or out, Unix nanoseconds of the machine's time
+
+	closeOnce sync.Once
+	done      chan struct{} // closed by shut: whoever waits on behalf of this connection stops
+	reason    atomic.Pointer[string]
+}
+
+type frameOrError struct {
+	frame []byte
+	err   error
+}
+
+// request is one decoded request and where it came from. A handler answers it by returning.
+type request struct {
+	conn    *conn
+	cluster *Cluster
+	node    *node
+	key     wire.Key
+	version int16
+	corr    int32
+	client  string // client.id, "" if null
+	body    kmsg.Request
+	frame   []byte // the whole frame: record bytes of a Produce point into it
+}
+
+// answer is what a handler returns: a kmsg.Response, a *wire.FetchResponse, or nil for no answer at all (acks 0).
+type answer any
+
+// errNoAnswer closes the connection without an answer.
+type errNoAnswer struct{ why string }
+
+func (e errNoAnswer) Error() string { return e.why }
+
+// noAnswer is the error of a handler that wants the connection closed unanswered.
+func noAnswer(format string, args ...any) error { return errNoAnswer{fmt.Sprintf(format, args...)} }
+
+var errClosed = errors.New("the broker is closing")
+
+func (c *conn) serve() {
+	why := "the client closed it"
+	if err := c.loop(); !errors.Is(err, io.EOF) {
+		why = err.Error()
+	}
+	c.shut(why)
+	if c.ahead != nil {
+		<-c.ahead // the reader ends with the socket
+	}
+	c.cluster.forget(c)
+}
+
+// loop serves requests until one of them, or the socket, ends the connection; the error says why.
+func (c *conn) loop() error {
+	for {
+		frame, err := c.next()
+		if err != nil {
+			return err
+		}
+		c.active.Store(time.Now().UnixNano())
+		a, err := c.handle(frame)
+		if err != nil {
+			return err
+		}
+		if err := c.write(a); err != nil {
+			return err
+		}
+	}
+}
+
+// next is the next frame: the one read ahead, or a fresh one.
+func (c *conn) next() ([]byte, error) {
+	if c.ahead != nil {
+		f := <-c.ahead
+		c.ahead = nil
+		return f.frame, f.err
+	}
+	return c.frames.Next()
+}
+
+// readAhead reads the next frame while a request is parked. The channel has the frame, or the end of the connection,
+// when it comes; it is left full for next.
+func (c *conn) readAhead() chan frameOrError {
+	if c.ahead == nil {
+		c.ahead = make(chan frameOrError, 1)
+		ch := c.ahead
+		go func() {
+			f, err := c.frames.Next()
+			ch <- frameOrError{f, err}
+		}()
+	}
+	return c.ahead
+}
+
+func (c *conn) handle(frame []byte) (answer, error) {
+	body, err := c.header.Parse(frame)
+	if err != nil {
+		var u *wire.UnsupportedError
+		if errors.As(err, &u) {
+			c.cluster.unserved(c, u.Key, u.Version)
+		}
+		return nil, err
+	}
+	h := &c.header
+	if last := c.lastClient.Load(); last == nil || *last != h.ClientID {
+		id := h.ClientID
+		c.lastClient.Store(&id)
+	}
+	if h.Key == wire.ApiVersions && !wire.Accepted(h.Key, h.Version) {
+		return apiVersionsUnsupported(), nil
+	}
+	fn := c.cluster.handlers[h.Key]
+	if fn == nil {
+		c.cluster.unserved(c, h.Key, h.Version)
+		return nil, &wire.UnsupportedError{Key: h.Key, Version: h.Version}
+	}
+	release, err := c.cluster.decoding.take(len(body), c.done)
+	if err != nil {
+		return nil, err
+	}
+	req, err := wire.Decode(h.Key, h.Version, body)
+	release()
+	if err != nil {
+		return nil, fmt.Errorf("%s v%d: %w", h.Key, h.Version, err)
+	}
+	r := &request{
+		conn: c, cluster: c.cluster, node: c.node,
+		key: h.Key, version: h.Version, corr: h.CorrelationID, client: h.ClientID,
+		body: req, frame: frame,
+	}
+	return c.cluster.intercepted(r, fn)
+}
+
+// run calls a handler. One that fails unexpectedly answers the API's error form with UNKNOWN_SERVER_ERROR, as a real broker
+// does, and the connection goes on; the stack goes to the log and fails a test.
+func (r *request) run(fn handler) (a answer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.cluster.bug("%s v%d from %q: %v\n%s", r.key, r.version, r.client, p, debug.Stack())
+			a, err = errorForm(r, wire.UnknownServerError), nil
+		}
+	}()
+	return fn(r)
+}
+
+// write sends an answer.
+func (c *conn) write(a answer) error {
+	switch a := a.(type) {
+	case nil:
+		return nil
+	case *wire.FetchResponse:
+		bufs := net.Buffers(c.fetch.Encode(c.header.CorrelationID, c.header.Version, a))
+		_, err := bufs.WriteTo(c.nc)
+		return err
+	case kmsg.Response:
+		c.out = wire.AppendResponse(c.out[:0], c.header.CorrelationID, a)
+		_, err := c.nc.Write(c.out)
+		if cap(c.out) > 1<<16 {
+			c.out = nil // one large answer must not be kept for the life of the connection
+		}
+		return err
+	default:
+		panic(fmt.Sprintf("broker: an answer of type %T", a))
+	}
+}
+
+// shut closes the connection; why is told in the log and to who asks. The first reason counts.
+func (c *conn) shut(why string) {
+	c.closeOnce.Do(func() {
+		c.reason.Store(&why)
+		close(c.done)
+		c.nc.Close()
+		c.cluster.log.Debug("connection closed", "client", c.clientID(), "remote", c.nc.RemoteAddr().String(), "reason", why)
+	})
+}
+
+func (c *conn) clientID() string {
+	if id := c.lastClient.Load(); id != nil {
+		return *id
+	}
+	return ""
+}
+
+// hostOf is a client's address in Kafka's notation, "/127.0.0.1".
+func hostOf(a net.Addr) string {
+	if host, _, err := net.SplitHostPort(a.String()); err == nil {
+		return "/" + host
+	}
+	return "/" + a.String()
+}
+
+// splitAddr is host and port of an address such as 127.0.0.1:9092.
+func splitAddr(addr string) (string, int32, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", 0, err
+	}
+	p, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return "", 0, fmt.Errorf("port %q is not a number from 0 to 65535", port)
+	}
+	return host, int32(p), nil
+}

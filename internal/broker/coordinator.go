@@ -1,0 +1,410 @@
+package broker
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/assignors"
+	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/wire"
+	"github.com/fakekafka/fakekafka/partitionlog"
+)
+
+// coordinator drives the group shards: one for each partition of __consumer_offsets, on the node that leads it.
+// Everything here runs on the control loop.
+type coordinator struct {
+	c      *Cluster
+	shards map[int32]*shard
+	order  []int32 // the shards' partitions, ascending
+	config groups.Config
+	dirty  map[int32]struct{} // shards that handled something in this turn
+	codecs partitionlog.Codecs
+	// observers see every event as it is added to the history; they must not wait.
+	observers []func(groups.Event)
+}
+
+// shard is a group shard and the requests that wait in it.
+type shard struct {
+	*groups.Shard
+	partition int32
+	node      int32 // the coordinator: leader of the partition
+	waiting   map[groups.Ticket]*waitingRequest
+}
+
+// waitingRequest is a request whose answer a connection waits for.
+type waitingRequest struct {
+	r      *request
+	shard  *shard
+	answer chan kmsg.Response // capacity 1
+	parked chan struct{}      // closed when the request wasn't answered at once
+}
+
+func newCoordinator(c *Cluster) *coordinator {
+	co := &coordinator{c: c, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}}
+	co.config = co.readConfig()
+	return co
+}
+
+// readConfig gathers what the shards must know of the settings.
+func (co *coordinator) readConfig() groups.Config {
+	v := co.c.settings(co.c.nodes[0].id)
+	cfg := groups.DefaultConfig()
+	cfg.InitialRebalanceDelay = v.Duration("group.initial.rebalance.delay.ms")
+	cfg.MinSessionTimeout = v.Duration("group.min.session.timeout.ms")
+	cfg.MaxSessionTimeout = v.Duration("group.max.session.timeout.ms")
+	cfg.MaxSize = v.Int("group.max.size")
+	cfg.OffsetMetadataMaxBytes = v.Int("offset.metadata.max.bytes")
+	cfg.OffsetsRetention = v.Duration("offsets.retention.minutes")
+	cfg.OffsetsRetentionCheck = v.Duration("offsets.retention.check.interval.ms")
+	cfg.ConsumerSessionTimeout = v.Duration("group.consumer.session.timeout.ms")
+	cfg.ConsumerMinSession = v.Duration("group.consumer.min.session.timeout.ms")
+	cfg.ConsumerMaxSession = v.Duration("group.consumer.max.session.timeout.ms")
+	cfg.ConsumerHeartbeat = v.Duration("group.consumer.heartbeat.interval.ms")
+	cfg.ConsumerMinHeartbeat = v.Duration("group.consumer.min.heartbeat.interval.ms")
+	cfg.ConsumerMaxHeartbeat = v.Duration("group.consumer.max.heartbeat.interval.ms")
+	cfg.ConsumerAssignment = v.Duration("group.consumer.assignment.interval.ms")
+	cfg.ConsumerMinAssignment = v.Duration("group.consumer.min.assignment.interval.ms")
+	cfg.ConsumerMaxAssignment = v.Duration("group.consumer.max.assignment.interval.ms")
+	cfg.ConsumerMaxSize = v.Int("group.consumer.max.size")
+	cfg.ConsumerRegexRefresh = v.Duration("group.consumer.regex.refresh.interval.ms")
+	cfg.ConsumerMigrationPolicy = strings.ToLower(v.String("group.consumer.migration.policy"))
+	cfg.ConsumerProtocol = slices.Contains(v.List("group.coordinator.rebalance.protocols"), "consumer")
+	cfg.Prompt = !co.c.options.KafkaTimings
+	_, cfg.ConsumerHeartbeatSet = co.c.options.Config["group.consumer.heartbeat.interval.ms"]
+	cfg.GroupConfig = co.c.config.GroupSetting
+	for _, name := range v.List("group.consumer.assignors") {
+		if a := co.c.serverAssignor(name); a != nil {
+			cfg.Assignors = append(cfg.Assignors, a)
+		}
+	}
+	for _, a := range co.c.options.Assignors {
+		cfg.Assignors = append(cfg.Assignors, a)
+	}
+	return cfg
+}
+
+// serverAssignor is one of Kafka's own, by its name or its class's.
+func (c *Cluster) serverAssignor(name string) assignors.ServerAssignor {
+	switch name {
+	case "uniform", "org.apache.kafka.coordinator.group.assignor.UniformAssignor":
+		return assignors.NewUniform()
+	case "range", "org.apache.kafka.coordinator.group.assignor.RangeAssignor":
+		return assignors.NewServerRange()
+	}
+	return nil
+}
+
+func (co *coordinator) configChanged() {
+	co.config = co.readConfig()
+	for _, p := range co.order {
+		co.shards[p].SetConfig(co.config)
+	}
+}
+
+// groupPartition is the partition of __consumer_offsets that holds a group: the absolute value of Java's string hash, modulo.
+func groupPartition(group string, partitions int) int32 {
+	var h int32
+	for _, u := range utf16.Encode([]rune(group)) {
+		h = 31*h + int32(u)
+	}
+	if h == -1<<31 {
+		h = 0
+	} else if h < 0 {
+		h = -h
+	}
+	return h % int32(partitions)
+}
+
+// shardOf finds the shard of a group on a node. The code is NOT_COORDINATOR where the node doesn't coordinate it, or there
+// is no __consumer_offsets yet.
+func (co *coordinator) shardOf(node int32, group string) (*shard, wire.Code) {
+	t := co.c.meta.Load().topics[offsetsTopic]
+	if t == nil {
+		return nil, wire.NotCoordinator
+	}
+	sh := co.shards[groupPartition(group, len(t.partitions))]
+	if sh == nil || sh.node != node {
+		return nil, wire.NotCoordinator
+	}
+	return sh, wire.None
+}
+
+// metadataChanged follows the leaders of __consumer_offsets and shows the shards the new picture.
+func (co *coordinator) metadataChanged(now time.Time) {
+	m := co.c.meta.Load()
+	if t := m.topics[offsetsTopic]; t != nil {
+		for _, p := range t.partitions {
+			co.follow(now, p)
+		}
+	}
+	for _, p := range co.order {
+		sh := co.shards[p]
+		co.apply(now, sh, sh.MetadataChanged(now, groupsMetadata{m}))
+	}
+}
+
+// follow makes the leader of a partition of __consumer_offsets its coordinator.
+func (co *coordinator) follow(now time.Time, p *partition) {
+	leader := p.state.Load().leader
+	sh := co.shards[p.index]
+	if sh != nil && sh.node == leader {
+		return
+	}
+	if sh != nil {
+		co.unload(now, sh)
+	}
+	if leader >= 0 {
+		co.load(now, p, leader)
+	}
+}
+
+func (co *coordinator) unload(now time.Time, sh *shard) {
+	co.apply(now, sh, sh.Unload(now))
+	for _, w := range co.sortedWaiting(sh) {
+		w.answer <- groups.Refuse(w.r.body, int16(wire.NotCoordinator))
+	}
+	delete(co.shards, sh.partition)
+	co.order = slices.Sorted(maps.Keys(co.shards))
+}
+
+func (co *coordinator) sortedWaiting(sh *shard) []*waitingRequest {
+	all := make([]*waitingRequest, 0, len(sh.waiting))
+	for _, t := range slices.Sorted(maps.Keys(sh.waiting)) {
+		all = append(all, sh.waiting[t])
+	}
+	return all
+}
+
+// load replays the partition's log into a fresh shard.
+func (co *coordinator) load(now time.Time, p *partition, node int32) {
+	sh := &shard{partition: p.index, node: node, waiting: map[groups.Ticket]*waitingRequest{}}
+	sh.Shard = groups.NewShard(co.config, groups.Deps{
+		Partition: p.index,
+		Rand:      rand.New(rand.NewPCG(co.c.rand.Uint64(), uint64(p.index))),
+		Metadata:  groupsMetadata{co.c.meta.Load()},
+	})
+	if err := co.replay(p, sh.Shard); err != nil {
+		co.c.bug("the log of %s-%d can't be read back: %v", offsetsTopic, p.index, err)
+	}
+	co.shards[p.index] = sh
+	co.order = slices.Sorted(maps.Keys(co.shards))
+	co.apply(now, sh, sh.Loaded(now))
+}
+
+// replay feeds a partition's log to a shard.
+func (co *coordinator) replay(p *partition, s *groups.Shard) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var recs []partitionlog.Record
+	for b := range p.log.Batches(p.log.LogStart()) {
+		var err error
+		if recs, err = partitionlog.DecodeBatch(recs[:0], b, &co.codecs); err != nil {
+			return err
+		}
+		for _, r := range recs {
+			if r.Control {
+				if m, ok := partitionlog.ParseMarker(r); ok {
+					s.ReplayMarker(r.Offset, r.ProducerID, m.Commit)
+				}
+				continue
+			}
+			producer := int64(-1)
+			if r.Transactional {
+				producer = r.ProducerID
+			}
+			s.Replay(r.Offset, groups.Record{Key: r.Key, Value: r.Value}, producer)
+		}
+	}
+	return nil
+}
+
+// apply does what a step of a shard asks for: write, answer, tell.
+func (co *coordinator) apply(now time.Time, sh *shard, e groups.Effects) {
+	for _, b := range e.Batches {
+		co.write(now, sh, b)
+	}
+	for _, r := range e.Replies {
+		if w := sh.waiting[r.Ticket]; w != nil {
+			delete(sh.waiting, r.Ticket)
+			w.answer <- r.Response
+		}
+	}
+	for _, ev := range e.Events {
+		co.c.history.add(ev)
+		for _, see := range co.observers {
+			see(ev)
+		}
+	}
+}
+
+func (co *coordinator) write(now time.Time, sh *shard, b groups.Batch) {
+	recs := make([]partitionlog.Record, len(b.Records))
+	for i, r := range b.Records {
+		recs[i] = partitionlog.Record{Timestamp: now.UnixMilli(), Key: r.Key, Value: r.Value}
+	}
+	o := partitionlog.BatchOptions{Codecs: &co.codecs}
+	if b.ProducerID >= 0 {
+		o.Transactional, o.ProducerID, o.ProducerEpoch, o.BaseSequence = true, b.ProducerID, b.ProducerEpoch, -1
+	}
+	batch, err := partitionlog.BuildBatch(recs, o)
+	if err == nil {
+		p := co.c.meta.Load().partition(offsetsTopic, sh.partition)
+		err = p.appendInternal(now, batch)
+	}
+	if err != nil {
+		co.c.bug("a batch of %d records can't be written to %s-%d: %v", len(recs), offsetsTopic, sh.partition, err)
+	}
+}
+
+// handle gives a request to its group's shard. On the loop.
+func (co *coordinator) handle(w *waitingRequest, group string) {
+	now := co.c.clock.Now()
+	sh, code := co.shardOf(w.r.node.id, group)
+	if sh == nil {
+		w.answer <- groups.Refuse(w.r.body, int16(code))
+		return
+	}
+	w.shard = sh
+	t := groups.Ticket(co.c.tickets.Add(1))
+	sh.waiting[t] = w
+	co.dirty[sh.partition] = struct{}{}
+	co.apply(now, sh, sh.Handle(now, groups.Command{Ticket: t, Client: w.r.groupClient(), Request: w.r.body}))
+	if sh.waiting[t] == w {
+		close(w.parked)
+	}
+}
+
+// ask gives a shard a request that is always answered at once. On the loop.
+func (co *coordinator) ask(r *request, group string, req kmsg.Request) kmsg.Response {
+	sh, code := co.shardOf(r.node.id, group)
+	if sh == nil {
+		return groups.Refuse(req, int16(code))
+	}
+	return co.askShard(r, sh, req)
+}
+
+func (co *coordinator) askShard(r *request, sh *shard, req kmsg.Request) kmsg.Response {
+	now := co.c.clock.Now()
+	w := &waitingRequest{r: r, answer: make(chan kmsg.Response, 1)}
+	t := groups.Ticket(co.c.tickets.Add(1))
+	sh.waiting[t] = w
+	co.dirty[sh.partition] = struct{}{}
+	co.apply(now, sh, sh.Handle(now, groups.Command{Ticket: t, Client: r.groupClient(), Request: req}))
+	select {
+	case resp := <-w.answer:
+		return resp
+	default:
+		delete(sh.waiting, t)
+		panic(fmt.Sprintf("the group coordinator did not answer %s at once", wire.Key(req.Key())))
+	}
+}
+
+// release answers a held heartbeat: its connection has something else to say, or is gone. On the loop.
+func (co *coordinator) release(w *waitingRequest) {
+	now := co.c.clock.Now()
+	for t, other := range w.shard.waiting {
+		if other == w {
+			co.apply(now, w.shard, w.shard.Unpark(now, t))
+			return
+		}
+	}
+}
+
+func (co *coordinator) flush(now time.Time) {
+	if len(co.dirty) == 0 {
+		return
+	}
+	for _, p := range slices.Sorted(maps.Keys(co.dirty)) {
+		delete(co.dirty, p)
+		if sh := co.shards[p]; sh != nil {
+			co.apply(now, sh, sh.Flush(now))
+		}
+	}
+}
+
+func (co *coordinator) deadline() (at time.Time, ok bool) {
+	for _, p := range co.order {
+		if d, has := co.shards[p].Deadline(); has && (!ok || d.Before(at)) {
+			at, ok = d, true
+		}
+	}
+	return at, ok
+}
+
+// tick fires the due timers, of all shards the earliest first.
+func (co *coordinator) tick(now time.Time) {
+	for {
+		var next *shard
+		var at time.Time
+		for _, p := range co.order {
+			sh := co.shards[p]
+			if d, has := sh.Deadline(); has && !d.After(now) && (next == nil || d.Before(at)) {
+				next, at = sh, d
+			}
+		}
+		if next == nil {
+			return
+		}
+		co.apply(now, next, next.Tick(now))
+		co.apply(now, next, next.Flush(now))
+	}
+}
+
+// groupClient is who sent the request, as the coordinator sees it.
+func (r *request) groupClient() groups.Client {
+	return groups.Client{ID: r.client, Host: r.conn.host, Software: r.conn.software, Principal: "User:ANONYMOUS"}
+}
+
+// toGroup is the handler of requests for one group: it waits for the coordinator's answer, however long that takes.
+// While the request is parked the connection reads one frame ahead: a client that has something else to say, or is gone,
+// must not wait behind a held heartbeat.
+func (r *request) toGroup(group string) (answer, error) {
+	w := &waitingRequest{r: r, answer: make(chan kmsg.Response, 1), parked: make(chan struct{})}
+	if !r.cluster.loop.post(func() { r.cluster.groups.handle(w, group) }) {
+		return nil, errClosed
+	}
+	select {
+	case resp := <-w.answer:
+		return resp, nil
+	case <-w.parked:
+	case <-r.conn.done:
+		return nil, errClosed
+	}
+	ahead := r.conn.readAhead()
+	select {
+	case resp := <-w.answer:
+		return resp, nil
+	case f := <-ahead:
+		ahead <- f // left for conn.next
+		if !r.cluster.loop.post(func() { r.cluster.groups.release(w) }) {
+			return nil, errClosed
+		}
+		if f.err != nil {
+			return nil, f.err // whoever waits in a join stays a member until its time is over, as in Kafka
+		}
+	case <-r.conn.done:
+		return nil, errClosed
+	}
+	select {
+	case resp := <-w.answer:
+		return resp, nil
+	case <-r.conn.done:
+		return nil, errClosed
+	}
+}
+
+// onLoop runs fn on the control loop and gives its answer.
+func onLoop[T any](c *Cluster, fn func() T) (T, error) {
+	var v T
+	if !c.loop.do(func() { v = fn() }) {
+		return v, errClosed
+	}
+	return v, nil
+}

@@ -1,0 +1,24 @@
+package broker
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// errorForm answers a request with one error for everything it asks, at the places where its API and version have errors: at the
+// top, or in every entry that was asked for.
+func errorForm(r *request, code wire.Code) answer {
+	return errorResponse(r.body, code)
+}
+
+func errorResponse(body kmsg.Request, code wire.Code) answer {
+	if resp := groups.Refuse(body, int16(code)); resp != nil {
+		return resp
+	}
+	return body.ResponseKind()
+}
+
+// intercepted runs a request's handler, with what the test wants done before and after it.
+func (c *Cluster) intercepted(r *request, fn handler) (answer, error) { return r.run(fn) }

@@ -1,0 +1,119 @@
+package broker
+
+import (
+	"sync"
+	"time"
+)
+
+// loop is the control loop: one goroutine on which groups and cluster metadata change. What it runs is the total
+// order of events. Nothing it runs may wait: not for a socket, a lock that is held over I/O, or itself.
+type loop struct {
+	clock *clock
+
+	mu     sync.Mutex
+	queue  []func()
+	closed bool
+
+	wake chan struct{} // capacity 1: there is something in the queue
+	done chan struct{} // closed when the goroutine has ended
+
+	// endTurn runs after each drained queue, before the loop sleeps.
+	endTurn func(now time.Time)
+	// deadline is when tick is next wanted.
+	deadline func() (time.Time, bool)
+	tick     func(now time.Time)
+}
+
+func newLoop(c *clock) *loop {
+	return &loop{clock: c, wake: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// post queues fn. It answers false when the loop has ended and fn will never run.
+func (l *loop) post(fn func()) bool {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return false
+	}
+	l.queue = append(l.queue, fn)
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// do runs fn on the loop and waits for it. It must not be called on the loop.
+func (l *loop) do(fn func()) bool {
+	ran := make(chan struct{})
+	if !l.post(func() { fn(); close(ran) }) {
+		return false
+	}
+	select {
+	case <-ran:
+		return true
+	case <-l.done:
+		// The loop drains its queue before it ends, so fn may have run all the same.
+		select {
+		case <-ran:
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// close makes the loop end after what is queued. It doesn't wait.
+func (l *loop) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (l *loop) run() {
+	defer close(l.done)
+	var timer *time.Timer
+	var batch []func()
+	for {
+		l.mu.Lock()
+		batch, l.queue = l.queue, batch[:0]
+		closed := l.closed
+		l.mu.Unlock()
+		for i, fn := range batch {
+			fn()
+			batch[i] = nil
+		}
+		now := l.clock.Now()
+		if len(batch) > 0 {
+			l.endTurn(now)
+		} else if closed {
+			if timer != nil {
+				timer.Stop()
+			}
+			return
+		}
+		at, ok := l.deadline()
+		if ok && !at.After(now) {
+			l.tick(now)
+			continue
+		}
+		var due <-chan time.Time
+		if ok && !l.clock.manual {
+			if timer == nil {
+				timer = time.NewTimer(at.Sub(now))
+			} else {
+				timer.Reset(at.Sub(now))
+			}
+			due = timer.C
+		}
+		select {
+		case <-l.wake:
+		case <-due:
+		}
+	}
+}

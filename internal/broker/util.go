@@ -1,0 +1,43 @@
+package broker
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/fakekafka/fakekafka/internal/config"
+	"github.com/fakekafka/fakekafka/partitionlog"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// logConfig is what a partition's log must know of its topic's and its broker's settings.
+func logConfig(t *config.Topic, v *config.Values) partitionlog.Config {
+	c := partitionlog.Config{
+		CleanupDelete:           t.CleanupPolicyDelete,
+		CleanupCompact:          t.CleanupPolicyCompact,
+		CompressionType:         t.CompressionType,
+		GzipLevel:               int(t.CompressionGzipLevel),
+		LZ4Level:                int(t.CompressionLz4Level),
+		ZstdLevel:               int(t.CompressionZstdLevel),
+		MaxMessageBytes:         int(t.MaxMessageBytes),
+		TimestampType:           partitionlog.CreateTime,
+		TimestampBeforeMaxMs:    t.MessageTimestampBeforeMaxMs,
+		TimestampAfterMaxMs:     t.MessageTimestampAfterMaxMs,
+		RetentionMs:             t.RetentionMs,
+		RetentionBytes:          t.RetentionBytes,
+		SegmentBytes:            int(t.SegmentBytes),
+		SegmentMs:               t.SegmentMs,
+		SegmentJitterMs:         t.SegmentJitterMs,
+		IndexIntervalBytes:      int(t.IndexIntervalBytes),
+		DeleteRetentionMs:       t.DeleteRetentionMs,
+		MinCompactionLagMs:      t.MinCompactionLagMs,
+		MaxCompactionLagMs:      t.MaxCompactionLagMs,
+		MinCleanableDirtyRatio:  t.MinCleanableDirtyRatio,
+		ProducerIDExpirationMs:  v.Int64("producer.id.expiration.ms"),
+		TransactionVerification: v.Bool("transaction.partition.verification.enable"),
+	}
+	if t.LogAppendTime {
+		c.TimestampType = partitionlog.LogAppendTime
+	}
+	return c
+}
