@@ -25,7 +25,9 @@ type event struct {
 	ImportPath string
 	Test       string
 	Output     string
-	Elapsed    float64
+	// FailedBuild names the build whose failure was reported already.
+	FailedBuild string
+	Elapsed     float64
 }
 
 type report struct {
@@ -121,6 +123,8 @@ func (r *report) endTest(ev event, key string) {
 func (r *report) endPackage(ev event, key string) {
 	switch {
 	case ev.Action == "skip": // no test files
+		return
+	case ev.FailedBuild != "":
 		return
 	case ev.Action == "fail" && r.inside[ev.Package] == 0:
 		// Outside of any test: a panic, a time limit, TestMain.

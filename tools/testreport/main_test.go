@@ -20,6 +20,8 @@ func TestReport(t *testing.T) {
 {"Action":"fail","Package":"a","Elapsed":0.3}
 {"ImportPath":"b","Action":"build-output","Output":"b.go:1:1: undefined: x\n"}
 {"ImportPath":"b","Action":"build-fail"}
+{"Action":"output","Package":"b","Output":"FAIL b [build failed]\n"}
+{"Action":"fail","Package":"b","Elapsed":0,"FailedBuild":"b"}
 {"Action":"output","Package":"c","Output":"panic: test timed out\n"}
 {"Action":"fail","Package":"c","Elapsed":1}
 {"Action":"skip","Package":"no-tests"}
