@@ -1,8 +1,10 @@
 package clienttests
 
-import "testing"
+import (
+	"testing"
 
-func start(t *testing.T) string {
-	t.Skip("no fakekafka yet")
-	return ""
-}
+	"github.com/fakekafka/fakekafka/fakekafka"
+)
+
+// start starts fakekafka for the test, as a user's test would.
+func start(t *testing.T) string { return fakekafka.Start(t).Bootstrap() }
