@@ -28,8 +28,8 @@ type Subscription struct {
 	Owned []TopicPartition
 	// Generation is the last one the member took part in; -1 is none. Version 2 and later.
 	Generation int32
-	// Rack is client.rack; "" is none. Version 3.
-	Rack string
+	// Rack is client.rack; nil is none, and so an empty one is read. Version 3.
+	Rack *string
 }
 
 // Assignment is what the leader tells a member: the assignment in its SyncGroup answer.
@@ -60,7 +60,9 @@ func DecodeSubscription(b []byte) (Subscription, error) {
 		s.Generation = max(r.int32(), -1)
 	}
 	if version >= 3 {
-		s.Rack = r.nullableStr()
+		if rack := r.nullableStr(); rack != "" {
+			s.Rack = &rack
+		}
 	}
 	if r.err != nil {
 		return Subscription{}, fmt.Errorf("assignors: subscription of %d bytes: %w", len(b), r.err)
@@ -101,10 +103,10 @@ func EncodeSubscription(s Subscription, version int16) ([]byte, error) {
 		w.int32(s.Generation)
 	}
 	if version >= 3 {
-		if s.Rack == "" {
+		if s.Rack == nil {
 			w.int16(-1)
 		} else {
-			w.str(s.Rack)
+			w.str(*s.Rack)
 		}
 	}
 	if w.err != nil {
@@ -271,17 +273,15 @@ func (w *writer) partitions(tps []TopicPartition) {
 	place := map[string]int{}
 	var topics []string
 	var numbers [][]int32
+	at := 0
 	for i, tp := range tps {
-		at := len(topics) - 1
 		if i == 0 || tps[i-1].Topic != tp.Topic {
-			var seen bool
-			if at, seen = place[tp.Topic]; !seen {
+			known := false
+			if at, known = place[tp.Topic]; !known {
 				at = len(topics)
 				place[tp.Topic] = at
 				topics, numbers = append(topics, tp.Topic), append(numbers, nil)
 			}
-		} else {
-			at = place[tp.Topic]
 		}
 		numbers[at] = append(numbers[at], tp.Partition)
 	}
