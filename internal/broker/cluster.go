@@ -10,12 +10,14 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/fakekafka/fakekafka/assignors"
+	"github.com/fakekafka/fakekafka/groups"
 	"github.com/fakekafka/fakekafka/internal/config"
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
@@ -40,6 +42,8 @@ type Options struct {
 
 	// Unserved is told of each request that this broker doesn't serve; its connection is closed. Called from any goroutine.
 	Unserved func(client string, key wire.Key, version int16)
+	// User is told of a mistake in the test's own code, such as a panic in a When. Called from any goroutine.
+	User func(text string)
 	// Bug is told of a defect of fakekafka itself, such as a panic in a handler. Called from any goroutine.
 	Bug func(text string)
 }
@@ -66,6 +70,9 @@ type Cluster struct {
 	meta      published
 	handlers  [maxKey]handler
 	decoding  *budget
+	rules     rules
+	watchers  watchers
+	ended     requestLog // of the connections that have ended
 
 	// Owned by the control loop.
 	config  *config.Cluster
@@ -263,6 +270,7 @@ func (c *Cluster) forget(cn *conn) {
 	cn.node.mu.Lock()
 	delete(cn.node.conns, cn)
 	cn.node.mu.Unlock()
+	c.ended.absorb(&cn.requests)
 }
 
 // Close cuts all connections, ends every goroutine of the cluster and waits for them. Calling it again is fine.
@@ -321,7 +329,10 @@ func (c *Cluster) bug(format string, args ...any) {
 	}
 }
 
-func (c *Cluster) endTurn(now time.Time)       { c.groups.flush(now) }
+func (c *Cluster) endTurn(now time.Time) {
+	c.groups.flush(now)
+	c.watchers.look()
+}
 func (c *Cluster) deadline() (time.Time, bool) { return c.groups.deadline() }
 func (c *Cluster) tick(now time.Time)          { c.groups.tick(now) }
 
@@ -352,6 +363,33 @@ func newConn(n *node, nc net.Conn) *conn {
 	c.frames = wire.NewFrameReader(nc, n.cluster.settings(n.id).Int32("socket.request.max.bytes"))
 	c.active.Store(time.Now().UnixNano())
 	return c
+}
+
+// reportUser reports a mistake in the test's own code.
+func (c *Cluster) reportUser(text string) {
+	text += "\n" + string(debug.Stack())
+	c.log.Error("in the test's own code", "what", text)
+	if f := c.options.User; f != nil {
+		f(text)
+	}
+}
+
+// noteRule writes into the history what a rule did to a request.
+func (c *Cluster) noteRule(rule *Rule, r *request, what string) {
+	call := &Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body}
+	e := groups.Event{Kind: EventFault, ClientID: r.client, Cause: call.String() + ": " + what + " (" + rule.Name + ")"}
+	if g := groupsOf(r.body); len(g) == 1 {
+		e.Group = g[0]
+	}
+	c.note(e)
+}
+
+// note adds to the history from off the loop.
+func (c *Cluster) note(e groups.Event) {
+	c.loop.post(func() {
+		e.At = c.clock.Now()
+		c.history.add(e)
+	})
 }
 
 // Connected names the clients that are connected now: client id and address, sorted.

@@ -35,6 +35,8 @@ type conn struct {
 	// what ApiVersions told, "" if the client sent none
 	software, softwareVersion string
 
+	requests requestLog
+
 	lastClient atomic.Pointer[string] // client id of the last request, for messages
 	active     atomic.Int64           // clock of the last byte in or out, Unix nanoseconds of the machine's time
 

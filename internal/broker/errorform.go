@@ -19,6 +19,3 @@ func errorResponse(body kmsg.Request, code wire.Code) answer {
 	}
 	return body.ResponseKind()
 }
-
-// intercepted runs a request's handler, with what the test wants done before and after it.
-func (c *Cluster) intercepted(r *request, fn handler) (answer, error) { return r.run(fn) }

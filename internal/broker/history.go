@@ -8,3 +8,6 @@ type history struct {
 }
 
 func (h *history) add(e groups.Event) { h.events = append(h.events, e) }
+
+// EventFault is a rule of the test that acted on a request.
+const EventFault groups.EventKind = "fault"

@@ -100,6 +100,7 @@ func (l *loop) run() {
 		at, ok := l.deadline()
 		if ok && !at.After(now) {
 			l.tick(now)
+			l.endTurn(now)
 			continue
 		}
 		var due <-chan time.Time

@@ -1,0 +1,428 @@
+package broker
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// Interception is the one mechanism by which a test steers requests: faults, delays, pauses and holds are all rules. A request meets
+// its rules in the order in which they were made, before it is handled; a rule that ends the request (Drop, Fail, Reply) ends the walk.
+// What a rule says of the answer (LoseReply, Observe) is done after it, in the same order.
+
+// Call is a request as rules see it.
+type Call struct {
+	Key     wire.Key
+	Version int16
+	Client  string // client.id
+	Broker  int32  // node id
+	Request kmsg.Request
+	// Response is nil before the request is handled, and for requests that have no answer.
+	Response kmsg.Response
+}
+
+// Rule is a matcher with an action. Its fields are fixed once it is added.
+type Rule struct {
+	Key       wire.Key // AnyKey: every API
+	Topic     string   // "": any
+	Partition int32    // -1: any
+	Group     string   // "": any
+	Client    string   // "": any
+	Broker    int32    // 0: any
+	// Times is how many matching requests the rule acts on; 0: all. After is how many it lets pass first.
+	Times, After int
+	// When is asked last, off the control loop; nil: always.
+	When func(*Call) bool
+	// Internal rules belong to pauses and holds: they aren't reported as never matched.
+	Internal bool
+	Name     string // for messages: "On(Produce).Topic(orders).Fail(NOT_LEADER_OR_FOLLOWER)"
+
+	Action Action
+
+	mu      sync.Mutex
+	matched int // requests that matched, the ones let pass included
+	acted   int
+	removed bool
+}
+
+// AnyKey matches requests of every API.
+const AnyKey wire.Key = -1
+
+// Action is what a rule does to a request. One of the fields is set.
+type Action struct {
+	Fail      *wire.Code
+	Delay     time.Duration
+	Hold      *Gate // the request waits at the gate before it is handled
+	HoldReply *Gate // it is handled; its answer waits at the gate
+	LoseReply bool  // it is handled, then the connection is cut instead of answering
+	Drop      bool  // the connection is cut before it is handled
+	Reply     func(*Call) kmsg.Response
+	Observe   func(*Call)
+}
+
+// rules are replaced as a whole when one is added or removed, so that a request without rules costs one atomic read.
+type rules struct {
+	mu   sync.Mutex
+	list atomic.Pointer[[]*Rule]
+}
+
+// AddRule makes a rule count from the next request on.
+func (c *Cluster) AddRule(r *Rule) {
+	c.rules.mu.Lock()
+	defer c.rules.mu.Unlock()
+	next := append(slices.Clone(c.rules.all()), r)
+	c.rules.list.Store(&next)
+}
+
+// RemoveRule ends a rule; requests it holds are let go by its gate, not by this.
+func (c *Cluster) RemoveRule(r *Rule) {
+	c.rules.mu.Lock()
+	defer c.rules.mu.Unlock()
+	r.mu.Lock()
+	r.removed = true
+	r.mu.Unlock()
+	next := slices.DeleteFunc(slices.Clone(c.rules.all()), func(o *Rule) bool { return o == r })
+	if len(next) == 0 {
+		c.rules.list.Store(nil)
+	} else {
+		c.rules.list.Store(&next)
+	}
+}
+
+func (rs *rules) all() []*Rule {
+	if p := rs.list.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Unmatched names the rules that never acted on a request.
+func (c *Cluster) Unmatched() []string {
+	var names []string
+	for _, r := range c.rules.all() {
+		if r.Internal {
+			continue
+		}
+		r.mu.Lock()
+		if r.acted == 0 {
+			name := r.Name
+			if r.matched > 0 {
+				name += fmt.Sprintf(" (%d requests matched, all of them let pass by After(%d))", r.matched, r.After)
+			}
+			names = append(names, name)
+		}
+		r.mu.Unlock()
+	}
+	return names
+}
+
+// Acted is on how many requests the rule has acted.
+func (r *Rule) Acted() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.acted
+}
+
+// takes tells whether the rule acts on this request, and counts it.
+func (r *Rule) takes(c *Cluster, call *Call) bool {
+	if r.Key != AnyKey && r.Key != call.Key || r.Client != "" && r.Client != call.Client || r.Broker != 0 && r.Broker != call.Broker {
+		return false
+	}
+	if r.Group != "" && !slices.Contains(groupsOf(call.Request), r.Group) {
+		return false
+	}
+	if (r.Topic != "" || r.Partition >= 0) && !c.names(call.Request, r.Topic, r.Partition) {
+		return false
+	}
+	r.mu.Lock()
+	spent := r.removed || r.Times > 0 && r.acted >= r.Times
+	r.mu.Unlock()
+	if spent {
+		return false
+	}
+	if r.When != nil && !c.userBool(r, call) {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.removed || r.Times > 0 && r.acted >= r.Times {
+		return false
+	}
+	r.matched++
+	if r.matched <= r.After {
+		return false
+	}
+	r.acted++
+	return true
+}
+
+// userBool asks a rule's When; a panic in it is the test's failure, not the broker's.
+func (c *Cluster) userBool(r *Rule, call *Call) (yes bool) {
+	defer c.userPanic("When of " + r.Name)
+	return r.When(call)
+}
+
+// intercepted runs a request's handler, with what the test wants done before and after it.
+func (c *Cluster) intercepted(r *request, fn handler) (answer, error) {
+	r.conn.requests.add(r)
+	list := c.rules.list.Load()
+	if list == nil {
+		return r.run(fn)
+	}
+	call := &Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body}
+	var after []*Rule
+	var partial []*Rule
+	for _, rule := range *list {
+		if !rule.takes(c, call) {
+			continue
+		}
+		a := &rule.Action
+		switch {
+		case a.Drop:
+			c.noteRule(rule, r, "connection cut before the request was handled")
+			return nil, fmt.Errorf("%s: cut by the test before it was handled", rule.Name)
+		case a.Fail != nil:
+			c.noteRule(rule, r, "failed with "+a.Fail.String())
+			if rule.failsPart(r) {
+				partial = append(partial, rule)
+				continue
+			}
+			return errorForm(r, *a.Fail), nil
+		case a.Reply != nil:
+			c.noteRule(rule, r, "answered by the test")
+			resp := c.userReply(rule, call)
+			if resp == nil {
+				return errorForm(r, wire.UnknownServerError), nil
+			}
+			return resp, nil
+		case a.Delay > 0:
+			c.noteRule(rule, r, fmt.Sprintf("delayed by %s", a.Delay))
+			if err := r.conn.sleep(a.Delay); err != nil {
+				return nil, err
+			}
+		case a.Hold != nil:
+			if err := r.conn.waitAt(a.Hold, r); err != nil {
+				return nil, err
+			}
+		case a.HoldReply != nil, a.LoseReply, a.Observe != nil:
+			after = append(after, rule)
+		}
+	}
+	ans, err := c.handlePartly(r, fn, partial)
+	if err != nil {
+		return nil, err
+	}
+	for _, rule := range after {
+		a := &rule.Action
+		switch {
+		case a.Observe != nil:
+			call.Response, _ = ans.(kmsg.Response)
+			c.userObserve(rule, call)
+		case a.HoldReply != nil:
+			if err := r.conn.waitAt(a.HoldReply, r); err != nil {
+				return nil, err
+			}
+		case a.LoseReply:
+			c.noteRule(rule, r, "handled, the answer was lost")
+			return nil, fmt.Errorf("%s: answer lost by the test", rule.Name)
+		}
+	}
+	return ans, nil
+}
+
+func (c *Cluster) userReply(rule *Rule, call *Call) (resp kmsg.Response) {
+	defer c.userPanic("Reply of " + rule.Name)
+	return rule.Action.Reply(call)
+}
+
+func (c *Cluster) userObserve(rule *Rule, call *Call) {
+	defer c.userPanic("Observe of " + rule.Name)
+	rule.Action.Observe(call)
+}
+
+// Gate is where requests wait until the test lets them go. The zero value is not useful: see NewGate.
+type Gate struct {
+	Name  string
+	c     *Cluster
+	mu    sync.Mutex
+	open  chan struct{} // closed when the gate is open for good
+	done  bool
+	ever  int
+	stood []*Call // who waits now
+}
+
+// NewGate makes a closed gate.
+func (c *Cluster) NewGate(name string) *Gate {
+	return &Gate{Name: name, c: c, open: make(chan struct{})}
+}
+
+// Open lets everybody go, now and later.
+func (g *Gate) Open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.done {
+		g.done = true
+		close(g.open)
+	}
+}
+
+// Waiting are the requests that stand at the gate.
+func (g *Gate) Waiting() []*Call {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.stood)
+}
+
+// Ever is how many requests have stood at the gate.
+func (g *Gate) Ever() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.ever
+}
+
+func (g *Gate) enter(call *Call) (open <-chan struct{}, leave func()) {
+	g.mu.Lock()
+	g.stood = append(g.stood, call)
+	g.ever++
+	g.mu.Unlock()
+	g.c.changed()
+	return g.open, func() {
+		g.mu.Lock()
+		g.stood = slices.DeleteFunc(g.stood, func(o *Call) bool { return o == call })
+		g.mu.Unlock()
+		g.c.changed()
+	}
+}
+
+// waitAt keeps the request at a gate. The connection reads one frame ahead meanwhile, so that a client that gives up is noticed.
+func (c *conn) waitAt(g *Gate, r *request) error {
+	open, leave := g.enter(&Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body})
+	defer leave()
+	return c.waitFor(open)
+}
+
+func (c *conn) sleep(d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	ready := make(chan struct{})
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		select {
+		case <-t.C:
+			close(ready)
+		case <-stop:
+		}
+	}()
+	return c.waitFor(ready)
+}
+
+func (c *conn) waitFor(ready <-chan struct{}) error {
+	select {
+	case <-ready:
+		return nil
+	default:
+	}
+	ahead := c.readAhead()
+	select {
+	case <-ready:
+		return nil
+	case <-c.done:
+		return errClosed
+	case f := <-ahead:
+		ahead <- f
+		if f.err != nil {
+			return f.err
+		}
+	}
+	select {
+	case <-ready:
+		return nil
+	case <-c.done:
+		return errClosed
+	}
+}
+
+// userPanic is deferred around user code: a panic there fails the test with its stack.
+func (c *Cluster) userPanic(where string) {
+	if p := recover(); p != nil {
+		c.reportUser(fmt.Sprintf("%s panicked: %v", where, p))
+	}
+}
+
+// groupsOf are the groups a request names.
+func groupsOf(req kmsg.Request) []string {
+	switch req := req.(type) {
+	case *kmsg.JoinGroupRequest:
+		return []string{req.Group}
+	case *kmsg.SyncGroupRequest:
+		return []string{req.Group}
+	case *kmsg.HeartbeatRequest:
+		return []string{req.Group}
+	case *kmsg.LeaveGroupRequest:
+		return []string{req.Group}
+	case *kmsg.OffsetCommitRequest:
+		return []string{req.Group}
+	case *kmsg.TxnOffsetCommitRequest:
+		return []string{req.Group}
+	case *kmsg.AddOffsetsToTxnRequest:
+		return []string{req.Group}
+	case *kmsg.OffsetDeleteRequest:
+		return []string{req.Group}
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		return []string{req.Group}
+	case *kmsg.ConsumerGroupDescribeRequest:
+		return req.Groups
+	case *kmsg.DescribeGroupsRequest:
+		return req.Groups
+	case *kmsg.DeleteGroupsRequest:
+		return req.Groups
+	case *kmsg.FindCoordinatorRequest:
+		if req.CoordinatorType != coordinatorGroup {
+			return nil
+		}
+		if req.Version < 4 {
+			return []string{req.CoordinatorKey}
+		}
+		return req.CoordinatorKeys
+	case *kmsg.OffsetFetchRequest:
+		if req.Version < 8 {
+			return []string{req.Group}
+		}
+		ids := make([]string, len(req.Groups))
+		for i, g := range req.Groups {
+			ids[i] = g.Group
+		}
+		return ids
+	}
+	return nil
+}
+
+// IsGroupKey tells whether an API is group traffic: what a member of a group sends to its coordinator.
+func IsGroupKey(k wire.Key) bool {
+	switch k {
+	case wire.JoinGroup, wire.SyncGroup, wire.Heartbeat, wire.LeaveGroup, wire.OffsetCommit, wire.OffsetFetch, wire.ConsumerGroupHeartbeat,
+		wire.TxnOffsetCommit:
+		return true
+	}
+	return false
+}
+
+// describeCall names a request for messages.
+func describeCall(c *Call) string {
+	s := fmt.Sprintf("%s v%d from %q", c.Key, c.Version, c.Client)
+	if g := groupsOf(c.Request); len(g) > 0 {
+		s += " for group " + strings.Join(g, ", ")
+	}
+	return s
+}
+
+// String names the request.
+func (c *Call) String() string { return describeCall(c) }
