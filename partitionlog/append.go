@@ -60,17 +60,50 @@ type RecordError struct {
 
 func (e *AppendError) Error() string { return e.Reason }
 
-// Append validates one batch, as SplitProduce returns it, and appends it: the checks 5 to 17 of Produce in Kafka's order.
+// Append validates one batch, as SplitProduce returns it, and appends it: the checks 5 to 17 of Produce in Kafka's order. The
+// batch's header is written in place, also when the batch is refused in the end.
 func (l *Log) Append(now int64, batch []byte, o AppendOptions) (AppendResult, *AppendError) {
-	return AppendResult{}, nil
+	v, refused := l.validate(now, batch, o)
+	if refused != nil {
+		return AppendResult{}, refused
+	}
+	b := v.batch
+	if len(b) > l.cfg.SegmentBytes {
+		return AppendResult{}, refuse(CodeRecordListTooLarge, -1, "the batch has %d bytes; segment.bytes is %d", len(b), l.cfg.SegmentBytes)
+	}
+	// The roll comes before the producer is looked at, so even a batch that is refused now may have started a segment.
+	rolled := l.maybeRoll(now, len(b), v.maxTimestamp, l.end+int64(b.lastOffsetDelta()))
+	if b.hasProducerID() || b.Transactional() {
+		dup, refused := l.checkProducer(b, o)
+		if refused != nil {
+			return AppendResult{}, refused
+		}
+		if dup != nil {
+			return AppendResult{
+				BaseOffset: dup.lastOffset - int64(dup.offsetDelta), LastOffset: dup.lastOffset, LogAppendTime: dup.timestamp,
+				LogStart: l.logStart, Duplicate: true, Rolled: rolled,
+			}, nil
+		}
+	}
+	b = l.store(now, b, v.own && len(b) > copyBelow || keeps(b, o.FrameSize))
+	if b.hasProducerID() {
+		l.applyData(b)
+	}
+	return AppendResult{
+		BaseOffset: b.BaseOffset(), LastOffset: b.LastOffset(), LogAppendTime: l.logAppendTime(now), LogStart: l.logStart,
+		Rolled: rolled, Records: b.RecordCount(), Bytes: len(b),
+	}, nil
 }
 
-// SplitProduce takes the record data of one partition of a Produce request and returns its one batch: what Kafka looks at
-// before it touches any log. A code other than 0 is the partition's answer (with base offset, append time and log start -1 and
-// no message): 87 without a complete batch, with a first batch that is not format 2, or with a second complete batch; 76 for
-// zstd below v7. Stray bytes behind the batch are dropped.
-func SplitProduce(records []byte, version int16) (batch []byte, code int16) { return records, 0 }
+// keeps reports whether a batch's own memory is kept: it is not small, and at most an eighth of what it keeps alive is wasted.
+func keeps(b Batch, frameSize int) bool {
+	return len(b) > copyBelow && frameSize-len(b) <= len(b)/8
+}
 
-// BrokenFirstHeader reports whether the first batch header of a partition's record data makes Kafka refuse the whole request
-// with CORRUPT_MESSAGE (size field below 14, or magic outside 0 to 2), and says what is wrong.
-func BrokenFirstHeader(records []byte) (reason string, broken bool) { return "", false }
+// logAppendTime is what a Produce answer says of it.
+func (l *Log) logAppendTime(now int64) int64 {
+	if l.cfg.TimestampType == LogAppendTime {
+		return now
+	}
+	return noTimestamp
+}

@@ -1,5 +1,19 @@
 package partitionlog
 
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
 // Codec numbers of a batch's attributes.
 const (
 	CodecNone   = 0
@@ -9,6 +23,251 @@ const (
 	CodecZstd   = 4
 )
 
+// codecNames are the codecs by number, as compression.type names them.
+var codecNames = [...]string{"uncompressed", "gzip", "snappy", "lz4", "zstd"}
+
+const (
+	// maxUnpacked bounds what a batch may unpack to. It is far above what clients send (Kafka has no limit here), and keeps a
+	// small hostile batch from costing minutes of CPU.
+	maxUnpacked = 256 << 20
+	// maxWindow bounds the memory for one record of a compressed batch, and what a batch may claim to need before any byte of it
+	// was unpacked.
+	maxWindow = 64 << 20
+	// keptScratch is how much scratch memory a Codecs holds on to between batches.
+	keptScratch = 1 << 20
+	// zstdStreamWindow is the largest window decoded as a stream; clients' levels up to 19 stay below.
+	zstdStreamWindow = 8 << 20
+	// xerialBlock is the block size of the Java clients' snappy framing.
+	xerialBlock = 32 << 10
+)
+
+var (
+	xerialMagic  = []byte{0x82, 'S', 'N', 'A', 'P', 'P', 'Y', 0}
+	xerialHeader = append(slices.Clip(xerialMagic), 0, 0, 0, 1, 0, 0, 0, 1)
+)
+
 // Codecs is reusable memory for compressing and decompressing. The zero value is ready. It is not safe for concurrent use: a
 // broker keeps one per connection or a pool of them.
-type Codecs struct{}
+type Codecs struct {
+	window []byte // what of a compressed batch is unpacked just now
+	in     bytes.Reader
+	reader recordReader
+
+	gzipR   *gzip.Reader
+	snappyR snappyReader
+	lz4R    *lz4.Reader
+	zstdR   *zstd.Decoder
+	zstdBig *zstd.Decoder // for windows too large to reserve in advance
+
+	gzipW      *gzip.Writer
+	gzipWLevel int
+	lz4W       *lz4.Writer
+	zstdW      *zstd.Encoder
+	zstdWLevel int
+}
+
+// unpack returns a reader of what packed unpacks to. It is valid until the next call on c.
+func (c *Codecs) unpack(codec int, packed []byte) (io.Reader, error) {
+	c.in.Reset(packed)
+	switch codec {
+	case CodecGzip:
+		if c.gzipR == nil {
+			c.gzipR = new(gzip.Reader)
+		}
+		if err := c.gzipR.Reset(&c.in); err != nil {
+			return nil, fmt.Errorf("gzip: %w", noEOF(err))
+		}
+		return c.gzipR, nil
+	case CodecSnappy:
+		c.snappyR.reset(packed)
+		return &c.snappyR, nil
+	case CodecLZ4:
+		if c.lz4R == nil {
+			c.lz4R = lz4.NewReader(nil)
+		}
+		c.lz4R.Reset(&c.in)
+		return c.lz4R, nil
+	case CodecZstd:
+		return c.unpackZstd(packed)
+	}
+	return nil, fmt.Errorf("codec %d: there are 1 to 4", codec)
+}
+
+func (c *Codecs) unpackZstd(packed []byte) (io.Reader, error) {
+	var h zstd.Header
+	if err := h.Decode(packed); err != nil {
+		return nil, fmt.Errorf("zstd: %w", noEOF(err))
+	}
+	if h.WindowSize > zstdStreamWindow {
+		// A stream decoder reserves the window at once. This way memory grows with what is there.
+		if h.HasFCS && h.FrameContentSize > maxWindow {
+			return nil, fmt.Errorf("zstd: the frame claims %d bytes; at most %d are taken", h.FrameContentSize, maxWindow)
+		}
+		if c.zstdBig == nil {
+			d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxWindow), zstd.WithDecoderMaxWindow(128<<20))
+			if err != nil {
+				return nil, fmt.Errorf("zstd: %w", err)
+			}
+			c.zstdBig = d
+		}
+		plain, err := c.zstdBig.DecodeAll(packed, nil)
+		if err != nil {
+			return nil, fmt.Errorf("zstd: %w", noEOF(err))
+		}
+		return bytes.NewReader(plain), nil
+	}
+	if c.zstdR == nil {
+		// One goroutine's worth of concurrency decodes in the caller and starts none.
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(zstdStreamWindow), zstd.WithDecodeBuffersBelow(0))
+		if err != nil {
+			return nil, fmt.Errorf("zstd: %w", err)
+		}
+		c.zstdR = d
+	}
+	if err := c.zstdR.Reset(&c.in); err != nil {
+		return nil, fmt.Errorf("zstd: %w", noEOF(err))
+	}
+	return c.zstdR, nil
+}
+
+// noEOF keeps a stream that ends too early apart from one that ends.
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// snappyReader reads the Java clients' framing, or one raw block.
+type snappyReader struct {
+	packed []byte
+	plain  []byte // unpacked and not yet read
+	block  []byte
+	raw    bool
+}
+
+func (r *snappyReader) reset(packed []byte) {
+	if cap(r.block) > keptScratch {
+		r.block = nil
+	}
+	*r = snappyReader{packed: packed, block: r.block, raw: true}
+	if len(packed) >= len(xerialHeader) && bytes.HasPrefix(packed, xerialMagic) {
+		r.packed, r.raw = packed[len(xerialHeader):], false
+	}
+}
+
+func (r *snappyReader) Read(p []byte) (int, error) {
+	for len(r.plain) == 0 {
+		if len(r.packed) == 0 {
+			return 0, io.EOF
+		}
+		block := r.packed
+		if !r.raw {
+			if len(block) < 4 {
+				return 0, fmt.Errorf("snappy: %d bytes where a block's length should be", len(block))
+			}
+			n := binary.BigEndian.Uint32(block)
+			block = block[4:]
+			if uint64(n) > uint64(len(block)) {
+				return 0, fmt.Errorf("snappy: a block of %d bytes with %d left", n, len(block))
+			}
+			block = block[:n]
+			r.packed = r.packed[4+n:]
+		} else {
+			r.packed = nil
+		}
+		n, err := s2.DecodedLen(block)
+		if err != nil {
+			return 0, fmt.Errorf("snappy: %w", err)
+		}
+		if n > 22*len(block) { // three bytes yield at most 64
+			return 0, fmt.Errorf("snappy: a block of %d bytes claims to unpack to %d", len(block), n)
+		}
+		if r.block, err = s2.Decode(r.block[:cap(r.block)], block); err != nil {
+			return 0, fmt.Errorf("snappy: %w", err)
+		}
+		r.plain = r.block
+	}
+	n := copy(p, r.plain)
+	r.plain = r.plain[n:]
+	return n, nil
+}
+
+// pack appends plain, compressed, to dst. level is in Kafka's terms; 0 is the codec's default.
+func (c *Codecs) pack(dst []byte, codec, level int, plain []byte) ([]byte, error) {
+	switch codec {
+	case CodecNone:
+		return append(dst, plain...), nil
+	case CodecGzip:
+		if level == 0 {
+			level = gzip.DefaultCompression
+		}
+		out := bytes.NewBuffer(dst)
+		if c.gzipW == nil || c.gzipWLevel != level {
+			w, err := gzip.NewWriterLevel(out, level)
+			if err != nil {
+				return dst, fmt.Errorf("gzip: %w", err)
+			}
+			c.gzipW, c.gzipWLevel = w, level
+		}
+		c.gzipW.Reset(out)
+		return finish(out, c.gzipW, plain)
+	case CodecSnappy:
+		dst = append(dst, xerialHeader...)
+		for len(plain) > 0 {
+			block := plain[:min(len(plain), xerialBlock)]
+			plain = plain[len(block):]
+			at := len(dst)
+			dst = slices.Grow(dst, 4+s2.MaxEncodedLen(len(block)))
+			n := len(s2.EncodeSnappy(dst[at+4:cap(dst)], block))
+			binary.BigEndian.PutUint32(dst[at:at+4], uint32(n))
+			dst = dst[:at+4+n]
+		}
+		return dst, nil
+	case CodecLZ4:
+		out := bytes.NewBuffer(dst)
+		if c.lz4W == nil {
+			c.lz4W = lz4.NewWriter(nil)
+		}
+		c.lz4W.Reset(out)
+		if err := c.lz4W.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(false), lz4.ConcurrencyOption(1),
+			lz4.CompressionLevelOption(lz4Level(level))); err != nil {
+			return dst, fmt.Errorf("lz4: %w", err)
+		}
+		return finish(out, c.lz4W, plain)
+	case CodecZstd:
+		if level == 0 {
+			level = 3
+		}
+		if c.zstdW == nil || c.zstdWLevel != level {
+			w, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)))
+			if err != nil {
+				return dst, fmt.Errorf("zstd: %w", err)
+			}
+			c.zstdW, c.zstdWLevel = w, level
+		}
+		return c.zstdW.EncodeAll(plain, dst), nil
+	}
+	return dst, fmt.Errorf("codec %d: there are 0 to 4", codec)
+}
+
+func finish(out *bytes.Buffer, w io.WriteCloser, plain []byte) ([]byte, error) {
+	if _, err := w.Write(plain); err != nil {
+		return out.Bytes(), err
+	}
+	err := w.Close()
+	return out.Bytes(), err
+}
+
+// lz4Level maps Kafka's levels to the library's: 9, the default, is the fast compressor in both worlds.
+func lz4Level(level int) lz4.CompressionLevel {
+	levels := [...]lz4.CompressionLevel{lz4.Level1, lz4.Level2, lz4.Level3, lz4.Level4, lz4.Level5, lz4.Level6, lz4.Level7, lz4.Level8, lz4.Level9}
+	switch {
+	case level <= 0 || level == 9:
+		return lz4.Fast
+	case level > len(levels):
+		return lz4.Level9
+	}
+	return levels[level-1]
+}

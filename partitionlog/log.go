@@ -1,6 +1,9 @@
 package partitionlog
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"sort"
+)
 
 // Log is the log of one partition. Replicas share one log, so its high watermark is always its end. It is not safe for
 // concurrent use.
@@ -8,15 +11,32 @@ type Log struct {
 	cfg Config
 	rng *rand.Rand
 
-	logStart    int64
-	end         int64
+	logStart int64
+	end      int64
+	segments []*segment // at least one; the last is active
+	size     int64
+	arena    arena
+
 	leaderEpoch int32
+	epochs      []epochEntry
+
+	producers     map[int64]*producer
+	open          []OpenTransaction // by first offset
+	aborted       []AbortedTxn      // by marker
+	verifications map[int64]*verification
+	lastToken     Verification
+
+	// cleanedTo is where the part begins that no compaction has looked at.
+	cleanedTo int64
 }
 
 // New returns an empty log that starts at offset 0 under leader epoch 0. now is the time in milliseconds; rng draws the
 // segments' jitter (segment.jitter.ms) and may be nil when that is 0.
 func New(cfg Config, now int64, rng *rand.Rand) *Log {
-	return &Log{cfg: cfg, rng: rng}
+	l := &Log{cfg: cfg, rng: rng}
+	l.assignEpoch(0, 0)
+	l.segments = []*segment{l.newSegment(0, now)}
+	return l
 }
 
 // Config returns the settings in force.
@@ -34,15 +54,84 @@ func (l *Log) End() int64 { return l.end }
 // HighWatermark is what consumers see; it is the log's end, since replicas share one log.
 func (l *Log) HighWatermark() int64 { return l.end }
 
-// LastStable is the last stable offset: where a read committed consumer stops. While a transaction is open it is that
-// transaction's first offset, or the base offset of the batch that holds the log start if the log start has passed it.
-func (l *Log) LastStable() int64 { return l.end }
-
 // Size is the bytes of all batches in all segments, those below the log start included (DescribeLogDirs).
-func (l *Log) Size() int64 { return 0 }
+func (l *Log) Size() int64 { return l.size }
 
 // Segments is the number of segments; there is always at least the active one.
-func (l *Log) Segments() int { return 1 }
+func (l *Log) Segments() int { return len(l.segments) }
 
 // LeaderEpoch is the current leader epoch.
 func (l *Log) LeaderEpoch() int32 { return l.leaderEpoch }
+
+func (l *Log) active() *segment { return l.segments[len(l.segments)-1] }
+
+func (l *Log) newSegment(base, now int64) *segment {
+	var jitter int64
+	if most := min(l.cfg.SegmentJitterMs, l.cfg.SegmentMs); most > 0 && l.rng != nil {
+		jitter = l.rng.Int64N(most)
+	}
+	return newSegment(base, now, jitter)
+}
+
+// segmentAt is the index of the segment with the largest base offset up to offset, or 0.
+func (l *Log) segmentAt(offset int64) int {
+	i := sort.Search(len(l.segments), func(i int) bool { return l.segments[i].base > offset }) - 1
+	return max(i, 0)
+}
+
+// findBatch finds the first batch whose last offset is at least offset; ok is false at the end of the log.
+func (l *Log) findBatch(offset int64) (at int, c cursor, b Batch, ok bool) {
+	for at = l.segmentAt(offset); at < len(l.segments); at++ {
+		if c, b, ok = l.segments[at].find(offset); ok {
+			return at, c, b, true
+		}
+	}
+	return len(l.segments) - 1, cursor{}, nil, false
+}
+
+// maybeRoll starts a new segment before a batch of this size and max timestamp if the active one must not take it.
+func (l *Log) maybeRoll(now int64, size int, maxTimestamp, lastOffset int64) bool {
+	s := l.active()
+	switch {
+	case s.size() > l.cfg.SegmentBytes-size:
+	case !s.empty() && s.waited(now, maxTimestamp) > l.cfg.SegmentMs-s.jitter:
+	case lastOffset-s.base > maxSegmentSpan:
+	default:
+		return false
+	}
+	l.roll(now)
+	return true
+}
+
+// waited is how long a segment has been filled by the time of its records, or since it was made if its first has none.
+func (s *segment) waited(now, maxTimestamp int64) int64 {
+	if s.firstMax >= 0 {
+		return maxTimestamp - s.firstMax
+	}
+	return now - s.created
+}
+
+func (l *Log) roll(now int64) {
+	if s := l.active(); s.empty() {
+		l.segments = l.segments[:len(l.segments)-1]
+	}
+	l.segments = append(l.segments, l.newSegment(l.end, now))
+}
+
+// Roll starts a new segment unless the active one is empty.
+func (l *Log) Roll(now int64) {
+	if !l.active().empty() {
+		l.roll(now)
+	}
+}
+
+// store appends a batch whose header is final but for offset and leader epoch.
+func (l *Log) store(now int64, b Batch, kept bool) Batch {
+	b.putInt64(posBaseOffset, l.end)
+	b.putInt32(posLeaderEpoch, l.leaderEpoch)
+	b = l.active().append(&l.arena, b, kept, now, l.cfg.IndexIntervalBytes)
+	l.end = b.LastOffset() + 1
+	l.size += int64(len(b))
+	l.assignEpoch(l.leaderEpoch, b.BaseOffset())
+	return b
+}

@@ -1,11 +1,311 @@
 package partitionlog
 
-import "iter"
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+)
 
-// Batches yields the kept batches from the one that holds offset from on. The log must not be changed meanwhile; the yielded
-// slices stay valid.
-func (l *Log) Batches(from int64) iter.Seq[[]byte] { return func(func([]byte) bool) {} }
+// rawRecord is one record as it lies in a batch.
+type rawRecord struct {
+	timestampDelta int64
+	offsetDelta    int32
+	key, value     []byte // nil is null; an empty one isn't nil
+	headerCount    int32
+	headers        []byte
+	attributes     byte
+}
+
+// errStream marks a compressed stream that cannot be unpacked, as opposed to records that are wrong.
+type errStream struct{ err error }
+
+func (e errStream) Error() string { return e.err.Error() }
+func (e errStream) Unwrap() error { return e.err }
+
+var errRecords = errors.New("the records do not decode")
+
+func badRecords(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{errRecords}, args...)...)
+}
+
+// recordReader walks the records of a batch, unpacking as it goes. A record from it is valid until the next one is asked for
+// when the batch is compressed, and as long as the batch otherwise.
+type recordReader struct {
+	buf []byte
+	pos int
+	rd  io.Reader // nil when buf is everything
+	// read counts what rd delivered; limit bounds the memory for one record.
+	read  int
+	limit int
+}
+
+// records returns a reader over the batch's records. Uncompressed ones need no Codecs.
+func (b Batch) records(c *Codecs) (*recordReader, error) {
+	r := &c.reader
+	if b.Codec() == CodecNone {
+		*r = recordReader{buf: b[headerSize:]}
+		return r, nil
+	}
+	rd, err := c.unpack(b.Codec(), b[headerSize:])
+	if err != nil {
+		return nil, errStream{err}
+	}
+	if cap(c.window) == 0 {
+		c.window = make([]byte, 0, 16<<10)
+	}
+	*r = recordReader{buf: c.window[:0], rd: rd, limit: max(maxWindow, 8*len(b))}
+	return r, nil
+}
+
+// release gives the memory of a reader back.
+func (c *Codecs) release() {
+	if c.reader.rd != nil {
+		c.window = nil
+		if cap(c.reader.buf) <= keptScratch {
+			c.window = c.reader.buf[:0]
+		}
+	}
+	c.reader = recordReader{}
+}
+
+func (r *recordReader) next(rec *rawRecord) error {
+	for {
+		b := r.buf[r.pos:]
+		size, n := readVarint(b)
+		switch {
+		case n > 0 && size < 0:
+			return badRecords("a record of %d bytes", size)
+		case n > 0 && int(size) <= len(b)-n:
+			r.pos += n + int(size)
+			return rec.parse(b[n : n+int(size)])
+		case n == 0 && len(b) >= 5:
+			return badRecords("a record's length of more than 5 bytes")
+		}
+		if err := r.fill(); err == io.EOF {
+			return badRecords("they end inside a record")
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// atEnd reports whether nothing is left.
+func (r *recordReader) atEnd() (bool, error) {
+	if r.pos < len(r.buf) {
+		return false, nil
+	}
+	err := r.fill()
+	if err == io.EOF {
+		return true, nil
+	}
+	return false, err
+}
+
+// fill brings at least one more byte or an error. The window grows only as bytes arrive.
+func (r *recordReader) fill() error {
+	if r.rd == nil {
+		return io.EOF
+	}
+	if r.pos > 0 {
+		r.buf = r.buf[:copy(r.buf, r.buf[r.pos:])]
+		r.pos = 0
+	}
+	if len(r.buf) == cap(r.buf) {
+		if len(r.buf) >= r.limit {
+			return errStream{fmt.Errorf("a record unpacks to more than %d bytes", r.limit)}
+		}
+		r.buf = append(r.buf, 0)[:len(r.buf)]
+	}
+	for range 100 {
+		n, err := r.rd.Read(r.buf[len(r.buf):cap(r.buf)])
+		r.buf = r.buf[:len(r.buf)+n]
+		r.read += n
+		switch {
+		case r.read > maxUnpacked:
+			return errStream{fmt.Errorf("the batch unpacks to more than %d bytes", maxUnpacked)}
+		case n > 0:
+			return nil
+		case err == io.EOF:
+			return io.EOF
+		case err != nil:
+			return errStream{err}
+		}
+	}
+	return errStream{io.ErrNoProgress}
+}
+
+// parse reads the body of a record: everything after its length.
+func (rec *rawRecord) parse(b []byte) error {
+	if len(b) == 0 {
+		return badRecords("a record of no bytes")
+	}
+	var n int
+	rec.attributes = b[0]
+	at := 1
+	if rec.timestampDelta, n = readVarlong(b[at:]); n == 0 {
+		return badRecords("a timestamp delta that does not end")
+	}
+	at += n
+	if rec.offsetDelta, n = readVarint(b[at:]); n == 0 {
+		return badRecords("an offset delta that does not end")
+	}
+	at += n
+	var ok bool
+	if rec.key, at, ok = readBytes(b, at); !ok {
+		return badRecords("a key that is longer than its record")
+	}
+	if rec.value, at, ok = readBytes(b, at); !ok {
+		return badRecords("a value that is longer than its record")
+	}
+	if rec.headerCount, n = readVarint(b[at:]); n == 0 || rec.headerCount < 0 {
+		return badRecords("a record with %d headers", rec.headerCount)
+	}
+	at += n
+	rec.headers = b[at:]
+	for range rec.headerCount {
+		size, n := readVarint(b[at:])
+		if n == 0 || size < 0 || int(size) > len(b)-at-n {
+			return badRecords("a header key that is null or longer than its record")
+		}
+		at += n + int(size)
+		if _, at, ok = readBytes(b, at); !ok {
+			return badRecords("a header value that is longer than its record")
+		}
+	}
+	if at != len(b) {
+		return badRecords("%d bytes left over in a record", len(b)-at)
+	}
+	return nil
+}
+
+// readBytes reads a length and that many bytes at b[at:]; a negative length is null.
+func readBytes(b []byte, at int) (v []byte, next int, ok bool) {
+	size, n := readVarint(b[at:])
+	if n == 0 {
+		return nil, at, false
+	}
+	at += n
+	if size < 0 {
+		return nil, at, true
+	}
+	if int(size) > len(b)-at {
+		return nil, at, false
+	}
+	end := at + int(size)
+	return b[at:end:end], end, true
+}
+
+// timestamp is the record's time in its batch.
+func (rec *rawRecord) timestamp(b Batch) int64 {
+	if b.TimestampType() == LogAppendTime {
+		return b.MaxTimestamp()
+	}
+	return b.BaseTimestamp() + rec.timestampDelta
+}
+
+// Batches yields the kept batches from the one that holds offset from on, control batches and those below the log start
+// included. The log must not be changed meanwhile; the yielded slices stay valid.
+func (l *Log) Batches(from int64) iter.Seq[Batch] {
+	return func(yield func(Batch) bool) {
+		at, c, _, ok := l.findBatch(from)
+		if !ok {
+			return
+		}
+		for {
+			for b, ok := c.next(); ok; b, ok = c.next() {
+				if !yield(b) {
+					return
+				}
+			}
+			if at++; at >= len(l.segments) {
+				return
+			}
+			c = l.segments[at].start()
+		}
+	}
+}
 
 // DecodeBatch appends the records of one batch to dst. Keys, values and headers of an uncompressed batch point into it. Memory
-// is bounded: a batch that unpacks to more than 256 MiB is an error.
-func DecodeBatch(dst []Record, batch []byte, c *Codecs) ([]Record, error) { return dst, nil }
+// is bounded: a batch that unpacks to more than 256 MiB is an error. c may be nil.
+func DecodeBatch(dst []Record, batch []byte, c *Codecs) ([]Record, error) {
+	if len(batch) < headerSize {
+		return dst, fmt.Errorf("partitionlog: a batch of %d bytes; its header has %d", len(batch), headerSize)
+	}
+	b := Batch(batch)
+	if b.size() != len(b) || batch[posMagic] != 2 {
+		return dst, fmt.Errorf("partitionlog: a batch of format %d and %d bytes in %d bytes; want format 2 and all of them", batch[posMagic], b.size(), len(b))
+	}
+	if c == nil {
+		c = new(Codecs)
+	}
+	r, err := b.records(c)
+	if err != nil {
+		return dst, fmt.Errorf("partitionlog: %w", err)
+	}
+	defer c.release()
+	var raw rawRecord
+	for i := range b.RecordCount() {
+		if err := r.next(&raw); err != nil {
+			return dst, fmt.Errorf("partitionlog: record %d of %d: %w", i, b.RecordCount(), err)
+		}
+		dst = append(dst, raw.record(b))
+	}
+	switch end, err := r.atEnd(); {
+	case err != nil:
+		return dst, fmt.Errorf("partitionlog: %w", err)
+	case !end:
+		return dst, fmt.Errorf("partitionlog: %w", badRecords("bytes are left after %d records", b.RecordCount()))
+	}
+	return dst, nil
+}
+
+// record makes a Record of a raw one, with memory of its own if the batch is compressed.
+func (rec *rawRecord) record(b Batch) Record {
+	out := Record{
+		Offset:        b.BaseOffset() + int64(rec.offsetDelta),
+		Timestamp:     rec.timestamp(b),
+		Key:           rec.key,
+		Value:         rec.value,
+		LeaderEpoch:   b.LeaderEpoch(),
+		ProducerID:    b.ProducerID(),
+		ProducerEpoch: b.ProducerEpoch(),
+		Sequence:      noSequence,
+		Transactional: b.Transactional(),
+		Control:       b.Control(),
+	}
+	if b.BaseSequence() != noSequence {
+		out.Sequence = incrementSequence(b.BaseSequence(), rec.offsetDelta)
+	}
+	headers := rec.headers
+	if b.Codec() != CodecNone {
+		keys, values := len(rec.key), len(rec.value)
+		own := make([]byte, 0, keys+values+len(headers))
+		own = append(append(append(own, rec.key...), rec.value...), headers...)
+		if rec.key != nil {
+			out.Key = own[:keys:keys]
+		}
+		if rec.value != nil {
+			out.Value = own[keys : keys+values : keys+values]
+		}
+		headers = own[keys+values:]
+	}
+	if rec.headerCount > 0 {
+		out.Headers = make([]Header, 0, rec.headerCount)
+		at := 0
+		for range rec.headerCount {
+			var h Header
+			var key []byte
+			key, at, _ = readBytes(headers, at)
+			h.Key = string(key)
+			h.Value, at, _ = readBytes(headers, at)
+			out.Headers = append(out.Headers, h)
+		}
+	}
+	return out
+}
+
+func isStream(err error) bool {
+	var s errStream
+	return errors.As(err, &s)
+}
