@@ -4,25 +4,25 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
-	"strings"
 )
 
 // compareJava orders strings as Java's String.compareTo does: by UTF-16 code unit. Every tie between members and every
 // walk over topics is decided by it. It is byte order, except that a character above U+FFFF (a surrogate pair in UTF-16,
 // a lead byte of 0xF0 or more in UTF-8) comes before those from U+E000 to U+FFFF (lead bytes 0xEE and 0xEF).
 func compareJava(a, b string) int {
-	c := strings.Compare(a, b)
-	if c == 0 {
-		return 0
+	k := commonPrefix(a, b)
+	if k == len(a) || k == len(b) {
+		return cmp.Compare(len(a), len(b))
 	}
-	i := 0
-	for n := min(len(a), len(b)); i < n && a[i] == b[i]; {
-		i++
+	return cmp.Compare(javaRank(a[k]), javaRank(b[k]))
+}
+
+func commonPrefix(a, b string) int {
+	k, n := 0, min(len(a), len(b))
+	for k < n && a[k] == b[k] {
+		k++
 	}
-	if i < len(a) && i < len(b) && a[i] >= 0xEE && b[i] >= 0xEE && (a[i] >= 0xF0) != (b[i] >= 0xF0) {
-		return -c
-	}
-	return c
+	return k
 }
 
 // javaRank maps a UTF-8 byte to its place in Java's order, so that whole words of ranks can be compared.
@@ -34,16 +34,6 @@ func javaRank(b byte) byte {
 		return b + 16 - 2
 	}
 	return b
-}
-
-// hasHighBytes tells whether Java's order of s and another string could differ from Go's.
-func hasHighBytes(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= 0xEE {
-			return true
-		}
-	}
-	return false
 }
 
 // javaOrder answers the indices 0..n-1 in Java's order of their strings, ties by index. Member ids share long prefixes
@@ -59,15 +49,11 @@ func javaOrder(n int, at func(int) string) []int32 {
 	}
 	for i := 1; i < n; i++ {
 		a, b := at(i-1), at(i)
-		sorted = sorted && a <= b
-		k := 0
-		for m := min(prefix, len(a), len(b)); k < m && a[k] == b[k]; {
-			k++
-		}
-		prefix = k
-		sorted = sorted && !hasHighBytes(b[k:])
+		k := commonPrefix(a, b)
+		prefix = min(prefix, k)
+		sorted = sorted && (k == len(a) || k < len(b) && javaRank(a[k]) < javaRank(b[k]))
 	}
-	if n < 2 || sorted && !hasHighBytes(at(0)) {
+	if sorted {
 		return order
 	}
 	type keyed struct {

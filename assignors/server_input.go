@@ -2,6 +2,7 @@ package assignors
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"slices"
 )
@@ -10,6 +11,7 @@ import (
 // topic's first index plus the partition number.
 type topicTable struct {
 	ids    []TopicID
+	high   []int64 // their first halves, by which they are found
 	counts []int32
 	first  []int32 // index of each topic's partition 0; one more at the end: the total
 }
@@ -19,20 +21,20 @@ type topicTable struct {
 func newTopicTable(name string, in ServerInput) (*topicTable, error) {
 	var ids []TopicID
 	for i := range in.Members {
+		if i > 0 && in.Homogeneous {
+			break
+		}
 		if ts := in.Members[i].Topics; i == 0 || !sameSlice(ts, in.Members[i-1].Topics) {
-			if ids == nil {
-				ids = slices.Clone(ts)
-			} else if !in.Homogeneous {
-				ids = append(ids, ts...)
-			}
-			if len(ids) > 1<<16 {
+			ids = append(ids, ts...)
+			if len(ids) > 1<<16 { // many members, few topics: keep the list short
 				ids = sortedTopicIDs(ids)
 			}
 		}
 	}
 	ids = sortedTopicIDs(ids)
-	t := &topicTable{ids: ids, counts: make([]int32, len(ids)), first: make([]int32, len(ids)+1)}
+	t := &topicTable{ids: ids, high: make([]int64, len(ids)), counts: make([]int32, len(ids)), first: make([]int32, len(ids)+1)}
 	for i, id := range ids {
+		t.high[i] = int64(binary.BigEndian.Uint64(id[:8]))
 		topic, ok := in.Topics[id]
 		if !ok || topic.Partitions < 0 {
 			return nil, fmt.Errorf("assignors: %s: a member subscribes to topic id %s, which the metadata does not know",
@@ -53,10 +55,28 @@ func sortedTopicIDs(ids []TopicID) []TopicID {
 
 func (t *topicTable) total() int { return int(t.first[len(t.ids)]) }
 
-// find answers the place of a topic, -1 if nobody subscribes to it.
-func (t *topicTable) find(id TopicID) int {
-	if i, ok := slices.BinarySearchFunc(t.ids, id, compareTopicIDs); ok {
-		return i
+// find answers the place of a topic, -1 if nobody subscribes to it. It looks at hint first: what is asked for next is often the
+// topic asked for last, or the one after it.
+func (t *topicTable) find(id TopicID, hint int) int {
+	if hint < len(t.ids) && t.ids[hint] == id {
+		return hint
+	}
+	if hint++; hint < len(t.ids) && t.ids[hint] == id {
+		return hint
+	}
+	high := int64(binary.BigEndian.Uint64(id[:8]))
+	lo, hi := 0, len(t.high)
+	for lo < hi {
+		if mid := int(uint(lo+hi) >> 1); t.high[mid] < high {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	for ; lo < len(t.ids) && t.high[lo] == high; lo++ {
+		if t.ids[lo] == id {
+			return lo
+		}
 	}
 	return -1
 }

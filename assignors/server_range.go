@@ -1,6 +1,10 @@
 package assignors
 
-import "slices"
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
 
 // NewServerRange is the server-side range assignor: each topic by itself is cut into one run of consecutive partitions per
 // subscriber, static members first; the first P mod n subscribers get one more. Nothing of the past is used, nor any rack.
@@ -49,19 +53,56 @@ func run(p, n, k int32) (from, to int32) {
 	return from, to
 }
 
+// homogeneous: the subscriber at position k gets something of each topic with more than k partitions, so with the largest topics
+// first it is a prefix of the list; and topics with equally many partitions are cut alike.
 func (serverRange) homogeneous(in ServerInput, table *topicTable, order []int32, out map[string]Partitions) {
-	most := int32(0)
-	for _, c := range table.counts {
-		most = max(most, c)
+	type topic struct {
+		id    TopicID
+		count int32
 	}
-	numbers, n := upTo(most), int32(len(order))
+	topics := make([]topic, len(table.ids))
+	for t, id := range table.ids {
+		topics[t] = topic{id, table.counts[t]}
+	}
+	slices.SortStableFunc(topics, func(a, b topic) int { return cmp.Compare(b.count, a.count) })
+	var numbers []int32
+	if len(topics) > 0 {
+		numbers = upTo(topics[0].count)
+	}
+	shares := make([][]int32, len(topics))
+	size := len(topics)
+	var like Partitions // a target of as many topics: copying it and changing the values is quicker than building another
 	for k, i := range order {
-		m := &in.Members[i]
-		share := func(t int) []int32 {
-			from, to := run(table.counts[t], n, int32(k))
-			return numbers[from:to:to]
+		for size > 0 && topics[size-1].count <= int32(k) {
+			size--
+			like = nil
 		}
-		out[m.ID] = rangeTarget(m.Target, len(table.ids), func(j int) int { return j }, table.ids, share)
+		for t := range topics[:size] {
+			if t > 0 && topics[t].count == topics[t-1].count {
+				shares[t] = shares[t-1]
+				continue
+			}
+			from, to := run(topics[t].count, int32(len(order)), int32(k))
+			shares[t] = numbers[from:to:to]
+		}
+		m := &in.Members[i]
+		same := m.Target != nil && len(m.Target) == size
+		for t := 0; same && t < size; t++ {
+			same = slices.Equal(m.Target[topics[t].id], shares[t])
+		}
+		if same {
+			out[m.ID] = m.Target
+			continue
+		}
+		target := maps.Clone(like)
+		if target == nil {
+			target = make(Partitions, size)
+		}
+		for t := range topics[:size] {
+			target[topics[t].id] = shares[t]
+		}
+		like = target
+		out[m.ID] = target
 	}
 }
 
@@ -118,9 +159,11 @@ func rangeTarget(previous Partitions, n int, place func(int) int, ids []TopicID,
 // places answers a subscription as places in the table, ascending, each once.
 func (t *topicTable) places(ids []TopicID) []int32 {
 	out := make([]int32, 0, len(ids))
+	place := 0
 	for _, id := range ids {
-		if p := t.find(id); p >= 0 {
+		if p := t.find(id, place); p >= 0 {
 			out = append(out, int32(p))
+			place = p
 		}
 	}
 	if !slices.IsSorted(out) {
