@@ -71,6 +71,8 @@ type Cluster struct {
 	handlers  [maxKey]handler
 	decoding  *budget
 	rules     rules
+	pauses    pauses
+	pausing   atomic.Int32 // number of pauses, so that requests know for free that there is none
 	watchers  watchers
 	ended     requestLog // of the connections that have ended
 
@@ -79,6 +81,7 @@ type Cluster struct {
 	rand    *mathrand.Rand
 	groups  *coordinator
 	history history
+	tasks   []*task
 
 	// values are the settings in force at each node, replaced by the loop when they change.
 	values map[int32]*atomic.Pointer[config.Values]
@@ -181,6 +184,7 @@ func build(o Options) (*Cluster, error) {
 	c.handlers = handlers()
 	c.loop = newLoop(c.clock)
 	c.groups = newCoordinator(c)
+	c.history.started = c.clock.Now()
 	c.loop.endTurn = c.endTurn
 	c.loop.deadline = c.deadline
 	c.loop.tick = c.tick
@@ -333,8 +337,20 @@ func (c *Cluster) endTurn(now time.Time) {
 	c.groups.flush(now)
 	c.watchers.look()
 }
-func (c *Cluster) deadline() (time.Time, bool) { return c.groups.deadline() }
-func (c *Cluster) tick(now time.Time)          { c.groups.tick(now) }
+
+// deadline is when the loop has something to do by itself.
+func (c *Cluster) deadline() (time.Time, bool) {
+	at, ok := c.groups.deadline()
+	if t := c.nextTask(); t != nil && (!ok || t.at.Before(at)) {
+		at, ok = t.at, true
+	}
+	return at, ok
+}
+
+func (c *Cluster) tick(now time.Time) {
+	c.runTasks(now)
+	c.groups.tick(now)
+}
 
 func (c *Cluster) describeNodes() []*nodeInfo {
 	infos := make([]*nodeInfo, len(c.nodes))
@@ -382,14 +398,6 @@ func (c *Cluster) noteRule(rule *Rule, r *request, what string) {
 		e.Group = g[0]
 	}
 	c.note(e)
-}
-
-// note adds to the history from off the loop.
-func (c *Cluster) note(e groups.Event) {
-	c.loop.post(func() {
-		e.At = c.clock.Now()
-		c.history.add(e)
-	})
 }
 
 // Connected names the clients that are connected now: client id and address, sorted.

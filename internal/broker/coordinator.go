@@ -26,6 +26,7 @@ type coordinator struct {
 	config groups.Config
 	dirty  map[int32]struct{} // shards that handled something in this turn
 	codecs partitionlog.Codecs
+	voices map[memberKey]*conn // by which connection a member was last heard
 	// observers see every event as it is added to the history; they must not wait.
 	observers []func(groups.Event)
 }
@@ -47,7 +48,7 @@ type waitingRequest struct {
 }
 
 func newCoordinator(c *Cluster) *coordinator {
-	co := &coordinator{c: c, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}}
+	co := &coordinator{c: c, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}, voices: map[memberKey]*conn{}}
 	co.config = co.readConfig()
 	return co
 }
@@ -272,6 +273,7 @@ func (co *coordinator) handle(w *waitingRequest, group string) {
 		return
 	}
 	w.shard = sh
+	co.heard(w.r)
 	t := groups.Ticket(co.c.tickets.Add(1))
 	sh.waiting[t] = w
 	co.dirty[sh.partition] = struct{}{}

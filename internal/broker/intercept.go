@@ -172,6 +172,18 @@ func (c *Cluster) userBool(r *Rule, call *Call) (yes bool) {
 // intercepted runs a request's handler, with what the test wants done before and after it.
 func (c *Cluster) intercepted(r *request, fn handler) (answer, error) {
 	r.conn.requests.add(r)
+	if err := r.atPause(); err != nil {
+		return nil, err
+	}
+	ans, err := c.underRules(r, fn)
+	if err != nil {
+		return nil, err
+	}
+	return ans, r.atPause()
+}
+
+// underRules handles a request by the rules that match it.
+func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 	list := c.rules.list.Load()
 	if list == nil {
 		return r.run(fn)

@@ -1,15 +1,19 @@
 package broker
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/fakekafka/fakekafka/internal/wire"
 	"github.com/fakekafka/fakekafka/partitionlog"
 )
 
 // partition is one partition of a topic: its log, behind a lock of its own, and who leads it. All replicas share the
 // one log, so the high watermark is the log's end.
+//
+// Locks are taken in this order: a shard of fetch sessions, a fetch session, a partition, an inbox.
 type partition struct {
 	cluster *Cluster
 	topic   string
@@ -17,31 +21,161 @@ type partition struct {
 	index   int32
 	state   atomic.Pointer[partitionState] // changed on the control loop only
 
-	mu      sync.Mutex
-	log     *partitionlog.Log
-	deleted bool
+	mu       sync.Mutex
+	log      *partitionlog.Log
+	watchers []*target // told once, at the next change
+
+	deleted atomic.Bool // set with mu held
+}
+
+// append is Log.Append for all who write: it tells who watches the partition.
+func (p *partition) append(now int64, batch []byte, o partitionlog.AppendOptions) (partitionlog.AppendResult, *partitionlog.AppendError) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	res, err := p.log.Append(now, batch, o)
+	if err == nil && !res.Duplicate {
+		p.changed()
+	}
+	return res, err
 }
 
 // appendInternal appends a batch of a coordinator.
 func (p *partition) appendInternal(now time.Time, batch []byte) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, err := p.log.Append(now.UnixMilli(), batch, partitionlog.AppendOptions{Origin: partitionlog.OriginCoordinator})
+	_, err := p.append(now.UnixMilli(), batch, partitionlog.AppendOptions{Origin: partitionlog.OriginCoordinator})
 	if err != nil {
 		return err
 	}
 	return nil
 }
 
+// update runs fn on the log and tells who watches it: whatever is not an append (markers, retention, truncation).
+func (p *partition) update(fn func(*partitionlog.Log)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fn(p.log)
+	p.changed()
+}
+
 // delete marks the partition as gone and wakes who waits on it.
 func (p *partition) delete() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.deleted = true
+	p.deleted.Store(true)
+	p.changed()
 }
 
 func (p *partition) setConfig(c partitionlog.Config) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.log.SetConfig(c)
+}
+
+// setState makes another leader or ISR known to the log and to who watches it. On the loop.
+func (p *partition) setState(s *partitionState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if old := p.state.Load(); s.epoch != old.epoch && s.leader >= 0 {
+		p.log.NewLeaderEpoch(s.epoch)
+	}
+	p.state.Store(s)
+	p.changed()
+}
+
+// watch subscribes t to the next change. With p.mu held.
+func (p *partition) watch(t *target) {
+	if t.place == 0 {
+		p.watchers = append(p.watchers, t)
+		t.place = len(p.watchers)
+	}
+}
+
+// unwatch takes t back. With p.mu held.
+func (p *partition) unwatch(t *target) {
+	if t.place == 0 {
+		return
+	}
+	last := len(p.watchers) - 1
+	moved := p.watchers[last]
+	p.watchers[t.place-1] = moved
+	moved.place = t.place
+	p.watchers[last] = nil
+	p.watchers = p.watchers[:last]
+	t.place = 0
+}
+
+// changed tells those who watch. Each is told once; who wants to hear more watches again. With p.mu held.
+func (p *partition) changed() {
+	for i, t := range p.watchers {
+		p.watchers[i] = nil
+		t.place = 0
+		t.inbox.put(t)
+	}
+	p.watchers = p.watchers[:0]
+}
+
+// checkLeaderEpoch compares the current leader epoch of a request with the partition's. Negative: not checked.
+func (s *partitionState) checkLeaderEpoch(current int32) wire.Code {
+	switch {
+	case current < 0 || current == s.epoch:
+		return wire.None
+	case current < s.epoch:
+		return wire.FencedLeaderEpoch
+	default:
+		return wire.UnknownLeaderEpoch
+	}
+}
+
+// hosted tells whether a node has a replica.
+func (s *partitionState) hosted(node int32) bool { return slices.Contains(s.replicas, node) }
+
+// inbox collects what changed for one fetch session, or for one waiting fetch.
+type inbox struct {
+	mu      sync.Mutex
+	changed []*target
+	wake    chan struct{} // of the fetch that waits, nil if none does
+}
+
+func (b *inbox) put(t *target) {
+	b.mu.Lock()
+	b.changed = append(b.changed, t)
+	wake := b.wake
+	b.mu.Unlock()
+	if wake != nil {
+		signal(wake)
+	}
+}
+
+// take empties the inbox into spare, whose memory the next one gets.
+func (b *inbox) take(spare []*target) []*target {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	taken := b.changed
+	clear(spare[:cap(spare)])
+	b.changed = spare[:0]
+	return taken
+}
+
+// wakes says who is to be woken by a change.
+func (b *inbox) wakes(ch chan struct{}) {
+	b.mu.Lock()
+	b.wake = ch
+	b.mu.Unlock()
+}
+
+// signal leaves a token in a channel of capacity 1.
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+// codecs are scratch memory for looking into compressed batches.
+var codecs = sync.Pool{New: func() any { return new(partitionlog.Codecs) }}
+
+// leaderChanged starts the leader epoch of the new state in the log and wakes who waits here.
+func (p *partition) leaderChanged(s *partitionState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.log.NewLeaderEpoch(s.epoch)
 }

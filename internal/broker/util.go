@@ -10,6 +10,8 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
+func sortedIDs[V any](m map[int32]V) []int32 { return slices.Sorted(maps.Keys(m)) }
+
 // logConfig is what a partition's log must know of its topic's and its broker's settings.
 func logConfig(t *config.Topic, v *config.Values) partitionlog.Config {
 	c := partitionlog.Config{

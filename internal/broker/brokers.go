@@ -1,0 +1,199 @@
+package broker
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Stopping and starting brokers, and moving leaders. Replicas share one log, so nothing is lost whoever leads.
+
+// nodeByID is nil for an id that no broker has.
+func (c *Cluster) nodeByID(id int32) *node {
+	if id < 1 || int(id) > len(c.nodes) {
+		return nil
+	}
+	return c.nodes[id-1]
+}
+
+func (c *Cluster) needNode(id int32) (*node, error) {
+	n := c.nodeByID(id)
+	if n == nil {
+		return nil, fmt.Errorf("there is no broker %d; node ids are 1 to %d", id, len(c.nodes))
+	}
+	return n, nil
+}
+
+func (n *node) running() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.listener != nil
+}
+
+// StopBroker stops a broker. A clean stop hands over leaders and coordinators first, as Kafka's controlled shutdown does; an unclean one
+// cuts the connections at once, and the rest of the cluster finds out after that.
+func (c *Cluster) StopBroker(id int32, clean bool) error {
+	n, err := c.needNode(id)
+	if err != nil {
+		return err
+	}
+	if !n.running() {
+		return fmt.Errorf("broker %d is stopped already", id)
+	}
+	handOver := func() { c.brokersChanged(map[int32]bool{id: false}) }
+	if clean {
+		if !c.loop.do(handOver) {
+			return errClosed
+		}
+		n.stop("the broker was stopped by the test")
+		return nil
+	}
+	n.stop("the broker was killed by the test")
+	if !c.loop.do(handOver) {
+		return errClosed
+	}
+	return nil
+}
+
+// StartBroker starts a stopped broker on the port it had. Its partitions' leaders stay where they moved; it follows.
+func (c *Cluster) StartBroker(id int32) error {
+	n, err := c.needNode(id)
+	if err != nil {
+		return err
+	}
+	if n.running() {
+		return fmt.Errorf("broker %d runs already", id)
+	}
+	if err := n.start(); err != nil {
+		return err
+	}
+	if !c.loop.do(func() { c.brokersChanged(map[int32]bool{id: true}) }) {
+		return errClosed
+	}
+	return nil
+}
+
+// brokersChanged makes the cluster follow what became of brokers. On the loop.
+func (c *Cluster) brokersChanged(alive map[int32]bool) {
+	var moved []*partition
+	c.change(func(m *metadata) {
+		m.nodes = c.describeNodes()
+		for _, n := range m.nodes {
+			if a, ok := alive[n.id]; ok {
+				n.alive = a
+			}
+		}
+		for _, name := range sortedKeys(m.topics) {
+			for _, p := range m.topics[name].partitions {
+				old := p.state.Load()
+				s := electLeader(old, m)
+				p.state.Store(s)
+				if s.epoch != old.epoch {
+					p.leaderChanged(s)
+					moved = append(moved, p)
+				}
+			}
+		}
+	})
+	for _, id := range sortedIDs(alive) {
+		what := EventBrokerStopped
+		if alive[id] {
+			what = EventBrokerStarted
+		}
+		c.historyAdd(what, "", fmt.Sprintf("broker %d; %d partitions have another leader", id, len(moved)))
+	}
+}
+
+// MoveLeader makes a running replica the leader of a partition.
+func (c *Cluster) MoveLeader(topicName string, index, to int32) error {
+	var err error
+	ok := c.loop.do(func() {
+		t := c.meta.Load().topics[topicName]
+		p := t.partition(index)
+		if p == nil {
+			err = c.noPartition(t, topicName, index)
+			return
+		}
+		err = c.moveLeader(p, to)
+	})
+	if !ok {
+		return errClosed
+	}
+	return err
+}
+
+func (c *Cluster) noPartition(t *topic, name string, index int32) error {
+	if t == nil {
+		return fmt.Errorf("there is no topic %q; there are %q", name, c.meta.Load().names)
+	}
+	return fmt.Errorf("topic %q has no partition %d; it has %d", name, index, len(t.partitions))
+}
+
+// moveLeader is MoveLeader on the loop.
+func (c *Cluster) moveLeader(p *partition, to int32) error {
+	m := c.meta.Load()
+	n := m.node(to)
+	if n == nil || !n.alive {
+		return fmt.Errorf("%s-%d can't be led by broker %d: it doesn't run; running are %v", p.topic, p.index, to, m.alive())
+	}
+	s := *p.state.Load()
+	if s.leader == to {
+		return nil
+	}
+	if !slices.Contains(s.replicas, to) {
+		// Replicas share one log: a broker becomes one by being named.
+		s.replicas = replaceReplica(s.replicas, s.leader, to)
+		s.isr = replaceReplica(s.isr, s.leader, to)
+	}
+	s.leader = to
+	s.epoch++
+	c.change(func(*metadata) { p.state.Store(&s) })
+	p.leaderChanged(&s)
+	c.historyAdd(EventLeaderMoved, "", fmt.Sprintf("%s-%d is led by broker %d at leader epoch %d", p.topic, p.index, to, s.epoch))
+	return nil
+}
+
+// MoveCoordinator makes another broker the coordinator of a group: leader of its partition of __consumer_offsets.
+func (c *Cluster) MoveCoordinator(group string, to int32) error {
+	var err error
+	ok := c.loop.do(func() {
+		c.createInternal(offsetsTopic)
+		t := c.meta.Load().topics[offsetsTopic]
+		err = c.moveLeader(t.partitions[groupPartition(group, len(t.partitions))], to)
+	})
+	if !ok {
+		return errClosed
+	}
+	return err
+}
+
+// ReloadCoordinator makes the group's coordinator forget what it holds in memory and load it from its log, as after a restart of the broker.
+func (c *Cluster) ReloadCoordinator(group string) error {
+	ok := c.loop.do(func() {
+		c.createInternal(offsetsTopic)
+		t := c.meta.Load().topics[offsetsTopic]
+		p := t.partitions[groupPartition(group, len(t.partitions))]
+		now := c.clock.Now()
+		if sh := c.groups.shards[p.index]; sh != nil {
+			c.groups.unload(now, sh)
+		}
+		c.groups.follow(now, p)
+	})
+	if !ok {
+		return errClosed
+	}
+	return nil
+}
+
+func replaceReplica(ids []int32, old, id int32) []int32 {
+	out := make([]int32, 0, len(ids))
+	for _, i := range ids {
+		if i == old {
+			i = id
+		}
+		out = append(out, i)
+	}
+	if !slices.Contains(out, id) {
+		out = append(out, id)
+	}
+	return out
+}
