@@ -111,10 +111,3 @@ func (s *Shard) stopAt(group string, step Step, resume func()) bool {
 	h.resume = resume
 	return true
 }
-
-// expectation is one ExpectMembers.
-type expectation struct {
-	n     int
-	limit time.Duration
-	timer timer
-}

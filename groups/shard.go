@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -35,8 +36,6 @@ type Shard struct {
 	expected map[string]*expectation
 	// open are the producers with pending offsets, and which groups have them.
 	open map[int64]map[string]struct{}
-	// topicGroups says which groups have offsets of a topic, so that a topic's deletion finds them.
-	topicGroups map[string]map[string]struct{}
 
 	// The step that is going on.
 	now time.Time
@@ -94,14 +93,16 @@ func NewShard(cfg Config, d Deps) *Shard {
 	if meta == nil {
 		meta = noTopics{}
 	}
+	if d.Rand == nil {
+		d.Rand = rand.New(rand.NewPCG(uint64(d.Partition), 0))
+	}
 	return &Shard{
 		cfg: cfg, deps: d, meta: meta,
-		groups:      make(map[string]*group),
-		held:        make(map[Ticket]*heldReply),
-		steps:       make(map[string]map[Step]*hold),
-		expected:    make(map[string]*expectation),
-		open:        make(map[int64]map[string]struct{}),
-		topicGroups: make(map[string]map[string]struct{}),
+		groups:   make(map[string]*group),
+		held:     make(map[Ticket]*heldReply),
+		steps:    make(map[string]map[Step]*hold),
+		expected: make(map[string]*expectation),
+		open:     make(map[int64]map[string]struct{}),
 	}
 }
 

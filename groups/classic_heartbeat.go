@@ -1,0 +1,45 @@
+package groups
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// heartbeat is Heartbeat (key 12, v0 to v4).
+func (s *Shard) heartbeat(c Command, req *kmsg.HeartbeatRequest) {
+	if g := s.groups[req.Group]; g != nil && g.consumer != nil {
+		s.heartbeatConsumerGroup(g, c, req)
+		return
+	}
+	m, code := s.checkHeartbeat(req)
+	if code == errNone && s.holdHeartbeat(c, req, m) {
+		return
+	}
+	s.reply(c.Ticket, heartbeatAnswer(req, code))
+}
+
+// checkHeartbeat decides what a heartbeat is told now, and renews the session where it counts.
+func (s *Shard) checkHeartbeat(req *kmsg.HeartbeatRequest) (*classicMember, int16) {
+	if req.Group == "" {
+		return nil, errInvalidGroupID
+	}
+	g := s.groups[req.Group]
+	if g == nil || g.classic == nil {
+		return nil, errUnknownMemberID
+	}
+	m, code := s.checkMember(g, req.MemberID, req.InstanceID)
+	if code != errNone {
+		return nil, code
+	}
+	if req.Generation != g.classic.generation {
+		return nil, errIllegalGeneration
+	}
+	s.renewSession(m)
+	if g.classic.state == classicPreparing {
+		if m.join == nil {
+			s.emit(m.event(g, EventToldToRebalance).because("in the answer of its heartbeat"))
+		}
+		return m, errRebalanceInProgress
+	}
+	// In CompletingRebalance too: clients beat while they wait for the leader's sync.
+	return m, errNone
+}

@@ -1,0 +1,99 @@
+package groups
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// leaveGroup is LeaveGroup (key 13, v0 to v5). Up to v2 it names one member, whose error stands at the top; from v3 on several,
+// each with its own.
+func (s *Shard) leaveGroup(c Command, req *kmsg.LeaveGroupRequest) {
+	resp := req.ResponseKind().(*kmsg.LeaveGroupResponse)
+	if req.Group == "" {
+		resp.ErrorCode = errInvalidGroupID
+		s.reply(c.Ticket, resp)
+		return
+	}
+	leaving := req.Members
+	if req.Version < 3 {
+		m := kmsg.NewLeaveGroupRequestMember()
+		m.MemberID = req.MemberID
+		leaving = []kmsg.LeaveGroupRequestMember{m}
+	}
+	var codes []int16
+	g := s.groups[req.Group]
+	switch {
+	case g != nil && g.consumer != nil:
+		codes = s.leaveConsumerGroup(g, req, leaving)
+	case g == nil || g.classic == nil:
+		codes = make([]int16, len(leaving))
+		for i := range codes {
+			codes[i] = errUnknownMemberID
+		}
+	default:
+		codes = s.leaveClassicGroup(g, leaving)
+	}
+	if req.Version < 3 {
+		resp.ErrorCode = codes[0]
+	} else {
+		for i, m := range leaving {
+			rm := kmsg.NewLeaveGroupResponseMember()
+			rm.MemberID, rm.InstanceID, rm.ErrorCode = m.MemberID, m.InstanceID, codes[i]
+			resp.Members = append(resp.Members, rm)
+		}
+	}
+	s.reply(c.Ticket, resp)
+}
+
+// leaveClassicGroup removes the entries one after the other; then the group goes on once.
+func (s *Shard) leaveClassicGroup(g *group, leaving []kmsg.LeaveGroupRequestMember) []int16 {
+	codes := make([]int16, len(leaving))
+	why := ""
+	for i, entry := range leaving {
+		var name string
+		if codes[i], name = s.leave(g, entry); codes[i] == errNone {
+			if why != "" {
+				why += ", "
+			}
+			why += name
+		}
+	}
+	if why == "" {
+		return codes
+	}
+	switch g.classic.state {
+	case classicStable, classicCompleting:
+		s.prepareRebalance(g, why+" left")
+	case classicPreparing:
+		s.checkJoinPhase(g)
+	}
+	return codes
+}
+
+// leave removes one entry; the name is for the timeline.
+func (s *Shard) leave(g *group, entry kmsg.LeaveGroupRequestMember) (code int16, name string) {
+	c := g.classic
+	id := entry.MemberID
+	if id == "" && entry.InstanceID != nil {
+		// An admin may remove a static member by its instance id alone.
+		id = c.static[*entry.InstanceID]
+	}
+	if id == "" {
+		return errUnknownMemberID, ""
+	}
+	if _, pending := c.pending[id]; pending {
+		s.forgetPending(c, id)
+		s.emit(Event{Group: g.id, Kind: EventLeft, Member: id, Epoch: c.generation, Cause: "a member id that had not joined yet"})
+		return errNone, id
+	}
+	m, code := s.checkMember(g, id, entry.InstanceID)
+	if code != errNone {
+		return code, ""
+	}
+	e := m.event(g, EventLeft)
+	if entry.Reason != nil {
+		e.Cause = *entry.Reason
+	}
+	s.emit(e)
+	s.removeMember(g, m)
+	return errNone, m.named()
+}

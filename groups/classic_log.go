@@ -1,0 +1,165 @@
+package groups
+
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/records"
+)
+
+// addGroup makes the container of a group id.
+func (s *Shard) addGroup(id string) *group {
+	g := &group{id: id}
+	s.groups[id] = g
+	return g
+}
+
+// dropIfBare forgets the container if nothing is in it.
+func (s *Shard) dropIfBare(g *group) {
+	if g.classic == nil && g.consumer == nil && g.offsets.empty() {
+		delete(s.groups, g.id)
+	}
+}
+
+// applyClassicGroup applies a record of type 2.
+func (s *Shard) applyClassicGroup(r Record) {
+	key, err := records.ReadGroupKey(r.Key)
+	if err != nil {
+		return
+	}
+	g := s.groups[key.Group]
+	if r.Value == nil {
+		if g != nil {
+			s.discardClassic(g)
+			s.dropIfBare(g)
+		}
+		return
+	}
+	value, err := records.ReadGroupValue(r.Value)
+	if err != nil {
+		return
+	}
+	if g == nil {
+		g = s.addGroup(key.Group)
+	}
+	if s.phase == phaseLoading {
+		s.adoptClassic(g, value)
+		return
+	}
+	if g.classic == nil {
+		s.newClassicGroup(g)
+	}
+	g.classic.synced = &value
+	for _, vm := range value.Members {
+		if m := g.classic.members[vm.ID]; m != nil {
+			m.assignment = vm.Assignment
+		}
+	}
+}
+
+// adoptClassic makes the group what a record says: Stable with the record's members, each supporting just the recorded protocol, or
+// Empty. No timer runs yet. It is what a restart knows of a group, and how a consumer group becomes a classic one.
+func (s *Shard) adoptClassic(g *group, value records.GroupValue) *classicGroup {
+	s.discardClassic(g)
+	c := s.newClassicGroup(g)
+	c.synced = &value
+	c.generation, c.protocolType, c.protocol = value.Generation, value.ProtocolType, value.Protocol
+	c.stateSince = time.Time{}
+	if value.StateTime >= 0 {
+		c.stateSince = time.UnixMilli(value.StateTime)
+	}
+	if value.Leader != nil {
+		c.leader = *value.Leader
+	}
+	for _, vm := range value.Members {
+		m := &classicMember{
+			id: vm.ID, instanceID: vm.InstanceID, clientID: vm.ClientID, clientHost: vm.ClientHost,
+			rebalanceTimeout: millis(vm.RebalanceTimeout), sessionTimeout: millis(vm.SessionTimeout),
+			assignment: vm.Assignment,
+		}
+		if vm.RebalanceTimeout == -1 {
+			m.rebalanceTimeout = m.sessionTimeout
+		}
+		if value.Protocol != nil {
+			m.protocols = []protocol{{*value.Protocol, vm.Subscription}}
+		}
+		s.armSession(g, m)
+		c.insert(m, value.ProtocolType)
+	}
+	if len(c.members) > 0 {
+		c.state, c.previous = classicStable, classicStable
+	}
+	c.findSubscribed()
+	return c
+}
+
+// classicLoaded starts the timers of a group that was replayed. A group with too many members begins a rebalance.
+func (s *Shard) classicLoaded(g *group) {
+	c := g.classic
+	for _, m := range c.order {
+		s.renewSession(m)
+	}
+	if len(c.members) > s.cfg.MaxSize {
+		s.prepareRebalance(g, "the group was loaded with more members than group.max.size")
+	}
+}
+
+// classicUnload answers what waits and stops the timers: the group goes on elsewhere.
+func (s *Shard) classicUnload(g *group) {
+	c := g.classic
+	s.become(c, classicDead)
+	for _, m := range c.order {
+		s.answerJoin(c, m, func(req *kmsg.JoinGroupRequest) *kmsg.JoinGroupResponse {
+			return joinError(req, m.id, errNotCoordinator)
+		})
+		if m.sync != nil {
+			s.reply(m.sync.ticket, syncError(m.sync.req, errNotCoordinator))
+			m.sync = nil
+		}
+	}
+	s.stopClassicTimers(c)
+}
+
+// groupRecord is the group as it stands, with the assignments by member id.
+func groupRecord(g *group, assignments map[string][]byte) Record {
+	c := g.classic
+	value := records.GroupValue{
+		ProtocolType: c.protocolType, Generation: c.generation, Protocol: c.protocol, StateTime: -1,
+		Members: make([]records.GroupMember, 0, len(c.order)),
+	}
+	if c.leader != "" {
+		value.Leader = &c.leader
+	}
+	if !c.stateSince.IsZero() {
+		value.StateTime = c.stateSince.UnixMilli()
+	}
+	for _, m := range c.order {
+		value.Members = append(value.Members, records.GroupMember{
+			ID: m.id, InstanceID: m.instanceID, ClientID: m.clientID, ClientHost: m.clientHost,
+			RebalanceTimeout: int32(m.rebalanceTimeout.Milliseconds()), SessionTimeout: int32(m.sessionTimeout.Milliseconds()),
+			Subscription: m.metadata(c.protocol), Assignment: assignments[m.id],
+		})
+	}
+	return Record{Key: records.GroupKey{Group: g.id}.Append(nil), Value: value.Append(nil)}
+}
+
+// emptyGroupRecord says that a group exists: what a JoinGroup writes that creates one, whatever its answer.
+func emptyGroupRecord(g *group) Record {
+	value := records.GroupValue{StateTime: g.classic.stateSince.UnixMilli()}
+	return Record{Key: records.GroupKey{Group: g.id}.Append(nil), Value: value.Append(nil)}
+}
+
+// groupTombstone ends a classic group.
+func groupTombstone(id string) Record {
+	return Record{Key: records.GroupKey{Group: id}.Append(nil)}
+}
+
+// assignments are the members' present ones.
+func (c *classicGroup) assignments() map[string][]byte {
+	out := make(map[string][]byte, len(c.order))
+	for _, m := range c.order {
+		out[m.id] = m.assignment
+	}
+	return out
+}

@@ -1,0 +1,219 @@
+package groups
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// rebalanceOrCheckJoin is what follows a change of the members: a rebalance begins, or the one that goes on may be complete.
+func (s *Shard) rebalanceOrCheckJoin(g *group, why string) {
+	if g.classic.state == classicPreparing {
+		s.checkJoinPhase(g)
+	} else {
+		s.prepareRebalance(g, why)
+	}
+}
+
+// prepareRebalance begins a join phase, from Empty with the initial delay.
+func (s *Shard) prepareRebalance(g *group, why string) {
+	c := g.classic
+	if c.state == classicCompleting {
+		for _, m := range c.order {
+			m.assignment = nil
+		}
+	}
+	s.stopTimer(&c.syncTimer)
+	s.stopTimer(&c.secondRound)
+	clear(c.unsynced)
+	from := c.state
+	s.become(c, classicPreparing)
+	s.emit(Event{Group: g.id, Kind: EventRebalance, Epoch: c.generation, Cause: why})
+	// Parked syncs are those of CompletingRebalance, or wait for this very rebalance (prompt.go).
+	s.answerSyncs(g, errRebalanceInProgress)
+	for _, m := range slices.Clone(c.order) {
+		s.releaseHeld(m.beat)
+	}
+	if from == classicEmpty {
+		d := s.cfg.InitialRebalanceDelay
+		s.startInitialDelay(g, d, max(c.rebalanceTimeout()-d, 0))
+		s.checkExpected(g)
+		return
+	}
+	if c.allJoined() {
+		s.completeJoin(g)
+		return
+	}
+	s.startJoinDeadline(g)
+}
+
+// startJoinDeadline limits the join phase. Members that join later don't move it.
+func (s *Shard) startJoinDeadline(g *group) {
+	c := g.classic
+	c.joinTimer.kind = timerJoin
+	c.joinTimer.fire = func() { s.completeJoin(g) }
+	s.startTimer(&c.joinTimer, c.rebalanceTimeout())
+}
+
+// startInitialDelay lets the first rebalance of an Empty group wait for more members: delay now, and remaining is what later
+// extensions may take.
+func (s *Shard) startInitialDelay(g *group, delay, remaining time.Duration) {
+	c := g.classic
+	c.joinTimer.kind = timerInitialDelay
+	c.joinTimer.fire = func() {
+		if c.newMemberAdded && remaining != 0 {
+			c.newMemberAdded = false
+			s.startInitialDelay(g, min(s.cfg.InitialRebalanceDelay, remaining), max(remaining-delay, 0))
+			return
+		}
+		c.newMemberAdded = false
+		s.completeJoin(g)
+	}
+	s.startTimer(&c.joinTimer, delay)
+}
+
+// checkJoinPhase ends the join phase if everybody is there. While the initial delay runs only its timer does that.
+func (s *Shard) checkJoinPhase(g *group) {
+	c := g.classic
+	switch {
+	case c.overdue:
+		s.completeJoin(g)
+	case c.previous == classicEmpty:
+		s.checkExpected(g)
+	case c.allJoined():
+		s.completeJoin(g)
+	}
+}
+
+// checkJoinAfterExpiry is checkJoinPhase after a member or a pending id expired: it ends the initial delay as well.
+func (s *Shard) checkJoinAfterExpiry(g *group) {
+	if c := g.classic; c.state == classicPreparing && c.allJoined() {
+		s.completeJoin(g)
+	}
+}
+
+// completeJoin ends the join phase: who has not joined is out, the others get a generation.
+func (s *Shard) completeJoin(g *group) {
+	c := g.classic
+	if s.shortOfMembers(g.id, len(c.members)) {
+		c.overdue = true
+		return
+	}
+	if s.stopAt(g.id, StepJoinBarrier, func() {
+		if g.classic == c && c.state == classicPreparing {
+			s.completeJoin(g)
+		}
+	}) {
+		return
+	}
+	c.overdue = false
+	s.stopTimer(&c.joinTimer)
+	for _, m := range slices.Clone(c.order) {
+		if m.join == nil && m.instanceID == nil {
+			s.emit(m.event(g, EventExpired).because("did not join again within the rebalance timeout of %s", c.rebalanceTimeout()))
+			s.removeMember(g, m)
+		}
+	}
+	if len(c.members) > 0 && !c.electJoinedLeader() {
+		// Only static members are left and none of them is here: they have until their sessions end. A rebalance timeout of
+		// zero would spin.
+		s.startJoinDeadline(g)
+		if c.rebalanceTimeout() <= 0 {
+			s.startTimer(&c.joinTimer, time.Millisecond)
+		}
+		return
+	}
+	c.generation++
+	clear(c.unsynced)
+	if len(c.members) == 0 {
+		c.protocol = nil
+		c.findSubscribed()
+		s.become(c, classicEmpty)
+		s.emit(Event{Group: g.id, Kind: EventEmpty, Epoch: c.generation, Cause: "the last member is gone"})
+		s.write(groupRecord(g, nil))
+		return
+	}
+	name := c.vote()
+	c.protocol = &name
+	c.findSubscribed()
+	s.become(c, classicCompleting)
+	s.emit(Event{
+		Group: g.id, Kind: EventGeneration, Member: c.leader, Epoch: c.generation,
+		Cause: fmt.Sprintf("%d of %d members joined; protocol %s", c.joining, len(c.members), name),
+	})
+	for _, m := range c.order {
+		s.answerJoin(c, m, func(req *kmsg.JoinGroupRequest) *kmsg.JoinGroupResponse { return c.joined(req, m) })
+		s.renewSession(m)
+		m.isNew = false
+		c.unsynced[m.id] = struct{}{}
+	}
+	generation := c.generation
+	c.syncTimer.fire = func() { s.syncExpired(g, generation) }
+	s.startTimer(&c.syncTimer, c.rebalanceTimeout())
+}
+
+// electJoinedLeader makes sure that the leader is one that has joined; it answers false if nobody has.
+func (c *classicGroup) electJoinedLeader() bool {
+	if m := c.members[c.leader]; m != nil && m.join != nil {
+		return true
+	}
+	for _, m := range c.order {
+		if m.join != nil {
+			c.leader = m.id
+			return true
+		}
+	}
+	return false
+}
+
+// sessionExpired removes a member that fell silent. One whose request waits here is not silent, unless it is new: then its wait
+// for the first generation took too long.
+func (s *Shard) sessionExpired(g *group, m *classicMember) {
+	if !m.isNew && (m.join != nil || m.sync != nil) {
+		return
+	}
+	timeout := m.sessionTimeout
+	if m.isNew {
+		timeout = newMemberJoinTimeout
+	}
+	s.emit(m.event(g, EventExpired).because("session timeout of %s passed", timeout))
+	s.removeAndUpdate(g, m, m.named()+" expired")
+}
+
+// removeAndUpdate removes a member without its doing and lets the group go on.
+func (s *Shard) removeAndUpdate(g *group, m *classicMember, why string) {
+	s.removeMember(g, m)
+	switch g.classic.state {
+	case classicStable, classicCompleting:
+		s.prepareRebalance(g, why)
+	case classicPreparing:
+		s.checkJoinAfterExpiry(g)
+	}
+}
+
+// pendingExpired forgets an id whose client did not come back.
+func (s *Shard) pendingExpired(g *group, id string) {
+	if g.classic == nil {
+		return
+	}
+	delete(g.classic.pending, id)
+	s.emit(Event{Group: g.id, Kind: EventExpired, Member: id, Epoch: g.classic.generation, Cause: "the member id was not used within the session timeout"})
+	s.checkJoinAfterExpiry(g)
+}
+
+// syncExpired removes the members that have not synced within the rebalance timeout, static ones too.
+func (s *Shard) syncExpired(g *group, generation int32) {
+	c := g.classic
+	if c.generation != generation || c.state != classicCompleting && c.state != classicStable || len(c.unsynced) == 0 {
+		return
+	}
+	for _, m := range slices.Clone(c.order) {
+		if _, ok := c.unsynced[m.id]; ok {
+			s.emit(m.event(g, EventExpired).because("did not sync within the rebalance timeout of %s", c.rebalanceTimeout()))
+			s.removeMember(g, m)
+		}
+	}
+	s.prepareRebalance(g, "members did not sync in time")
+}

@@ -1,0 +1,133 @@
+package groups
+
+import (
+	"fmt"
+	"slices"
+)
+
+// evictClassic removes a member as by session timeout, even one whose request waits.
+func (s *Shard) evictClassic(g *group, memberID, cause string) error {
+	m, err := s.steered(g, memberID)
+	if err != nil {
+		return err
+	}
+	s.emit(m.event(g, EventEvicted).because("%s", cause))
+	if m.sync != nil {
+		s.reply(m.sync.ticket, syncError(m.sync.req, errUnknownMemberID))
+		m.sync = nil
+	}
+	s.removeAndUpdate(g, m, m.named()+" was evicted")
+	return nil
+}
+
+// fenceClassic lets the member's next request fail. A held heartbeat is that request.
+func (s *Shard) fenceClassic(g *group, memberID string) error {
+	m, err := s.steered(g, memberID)
+	if err != nil {
+		return err
+	}
+	m.fenced = true
+	s.releaseHeld(m.beat)
+	return nil
+}
+
+// refuseFenced is the answer to a fenced member. A dynamic one is gone with it, since its client starts anew under another id;
+// a static one stays, as it does when another client has taken its instance id.
+func (s *Shard) refuseFenced(g *group, m *classicMember) int16 {
+	m.fenced = false
+	s.emit(m.event(g, EventFenced).because("the test fenced it"))
+	if m.instanceID != nil {
+		return errFencedInstanceID
+	}
+	s.removeAndUpdate(g, m, m.named()+" was fenced")
+	return errUnknownMemberID
+}
+
+// rebalanceClassic begins a rebalance; one that goes on is enough.
+func (s *Shard) rebalanceClassic(g *group, cause string) error {
+	switch g.classic.state {
+	case classicEmpty:
+		return fmt.Errorf("groups: group %q has no members that could rebalance", g.id)
+	case classicStable, classicCompleting:
+		s.prepareRebalance(g, cause)
+	}
+	return nil
+}
+
+// touchClassic counts as a heartbeat.
+func (s *Shard) touchClassic(g *group, memberID string) {
+	c := g.classic
+	if m := c.members[memberID]; m != nil && m.session.running {
+		if m.isNew {
+			s.startTimer(&m.session, newMemberJoinTimeout)
+			return
+		}
+		s.renewSession(m)
+	}
+}
+
+func (s *Shard) steered(g *group, memberID string) (*classicMember, error) {
+	if m := g.classic.members[memberID]; m != nil {
+		return m, nil
+	}
+	var have []string
+	for _, m := range g.classic.order {
+		have = append(have, m.id)
+	}
+	return nil, noSuchMember(g.id, memberID, have)
+}
+
+// classicState is State for a classic group.
+func (s *Shard) classicState(g *group) State {
+	c := g.classic
+	state := State{
+		Protocol: "classic", Type: c.protocolType, State: string(c.state), Epoch: c.generation,
+		Assignor: text(c.protocol), Leader: c.leader,
+	}
+	for _, m := range c.order {
+		ms := MemberState{
+			ID: m.id, ClientID: m.clientID, InstanceID: text(m.instanceID), Host: m.clientHost,
+			State: "Joined", Protocol: "classic", Epoch: c.generation,
+			Assignment: m.assignment, LastHeartbeat: m.lastBeat,
+		}
+		if m.session.running {
+			ms.SessionDeadline = m.session.at
+		}
+		switch {
+		case m.join != nil:
+			ms.ParkedIn, ms.State = "join", "Joining"
+		case m.sync != nil:
+			ms.ParkedIn, ms.State = "sync", "Syncing"
+		case m.beat != nil:
+			ms.ParkedIn = "heartbeat"
+		}
+		if c.protocolType == consumerProtocolType {
+			ms.Owned, _ = assignedPartitions(m.assignment)
+			ms.Target = ms.Owned
+			metadata := m.metadata(c.protocol)
+			if c.protocol == nil && len(m.protocols) > 0 {
+				metadata = m.protocols[0].metadata
+			}
+			if topics, err := subscribedTopics(metadata); err == nil {
+				slices.Sort(topics)
+				ms.Subscribed = topics
+			}
+			for topic, partitions := range ownedPartitions(metadata) {
+				for _, p := range partitions {
+					if m.loses && !slices.Contains(ms.Owned[topic], p) {
+						if ms.Revoking == nil {
+							ms.Revoking = make(map[string][]int32)
+						}
+						ms.Revoking[topic] = append(ms.Revoking[topic], p)
+					}
+				}
+			}
+		}
+		state.Members = append(state.Members, ms)
+	}
+	for id := range c.pending {
+		state.PendingMembers = append(state.PendingMembers, id)
+	}
+	slices.Sort(state.PendingMembers)
+	return state
+}

@@ -1,0 +1,132 @@
+package groups
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// syncGroup is SyncGroup (key 14, v0 to v5).
+func (s *Shard) syncGroup(c Command, req *kmsg.SyncGroupRequest) {
+	refuse := func(code int16) { s.reply(c.Ticket, syncError(req, code)) }
+	// KIP-559 made both mandatory in v5; Kafka looks at them before anything else.
+	if req.Version >= 5 && (req.ProtocolType == nil || req.Protocol == nil) {
+		refuse(errInconsistentGroupProtocol)
+		return
+	}
+	if req.Group == "" {
+		refuse(errInvalidGroupID)
+		return
+	}
+	g := s.groups[req.Group]
+	if g != nil && g.consumer != nil {
+		s.syncConsumerGroup(g, c, req)
+		return
+	}
+	if g == nil || g.classic == nil {
+		refuse(errUnknownMemberID)
+		return
+	}
+	m, code := s.checkSync(g, req)
+	if code != errNone {
+		refuse(code)
+		return
+	}
+	group := g.classic
+	switch group.state {
+	case classicPreparing:
+		s.emit(m.event(g, EventToldToRebalance).because("its SyncGroup came while the group waits for joins"))
+		refuse(errRebalanceInProgress)
+	case classicCompleting:
+		m.sync = &parked[*kmsg.SyncGroupRequest]{c.Ticket, req}
+		s.emit(m.event(g, EventSynced))
+		s.noteSynced(group, m)
+		if group.leader == m.id {
+			s.leaderSynced(g, req)
+		}
+	case classicStable:
+		s.emit(m.event(g, EventSynced))
+		s.noteSynced(group, m)
+		if s.waitsForSecondRound(group, m) {
+			m.sync = &parked[*kmsg.SyncGroupRequest]{c.Ticket, req}
+			return
+		}
+		s.answerAssignment(g, m, c.Ticket, req)
+	}
+}
+
+// checkSync is the check of member, generation and protocol.
+func (s *Shard) checkSync(g *group, req *kmsg.SyncGroupRequest) (*classicMember, int16) {
+	c := g.classic
+	m, code := s.checkMember(g, req.MemberID, req.InstanceID)
+	switch {
+	case code != errNone:
+		return nil, code
+	case req.Generation != c.generation:
+		return nil, errIllegalGeneration
+	case req.ProtocolType != nil && c.protocolType != "" && *req.ProtocolType != c.protocolType,
+		req.Protocol != nil && c.protocol != nil && *req.Protocol != *c.protocol:
+		return nil, errInconsistentGroupProtocol
+	}
+	return m, errNone
+}
+
+// noteSynced takes the member from those yet to sync; the last one cancels the deadline.
+func (s *Shard) noteSynced(c *classicGroup, m *classicMember) {
+	delete(c.unsynced, m.id)
+	if len(c.unsynced) == 0 {
+		s.stopTimer(&c.syncTimer)
+	}
+}
+
+// leaderSynced stores the leader's assignment and makes the group Stable. Members that the leader left out get an empty
+// assignment, ids that are no members are dropped.
+func (s *Shard) leaderSynced(g *group, req *kmsg.SyncGroupRequest) {
+	c := g.classic
+	assignments := make(map[string][]byte, len(req.GroupAssignment))
+	for _, a := range req.GroupAssignment {
+		assignments[a.MemberID] = bytes.Clone(a.MemberAssignment)
+	}
+	s.write(groupRecord(g, assignments)) // sets the members' assignments
+	s.become(c, classicStable)
+	s.emit(Event{Group: g.id, Kind: EventStable, Member: c.leader, Epoch: c.generation, Cause: "the leader's assignment is stored"})
+	s.beginSecondRound(g)
+	s.answerSyncs(g, errNone)
+}
+
+// answerSyncs answers the parked syncs: with an error, or with the assignment to all that need not wait for a second round.
+func (s *Shard) answerSyncs(g *group, code int16) {
+	c := g.classic
+	for _, m := range slices.Clone(c.order) {
+		if m.sync == nil || code == errNone && s.waitsForSecondRound(c, m) {
+			continue
+		}
+		p := m.sync
+		m.sync = nil
+		if code == errNone {
+			s.answerAssignment(g, m, p.ticket, p.req)
+		} else {
+			if code == errRebalanceInProgress {
+				s.emit(m.event(g, EventToldToRebalance).because("in the answer of its SyncGroup"))
+			}
+			s.reply(p.ticket, syncError(p.req, code))
+		}
+		s.renewSession(m)
+	}
+}
+
+// answerAssignment answers a sync with what the member was assigned.
+func (s *Shard) answerAssignment(g *group, m *classicMember, t Ticket, req *kmsg.SyncGroupRequest) {
+	c := g.classic
+	resp := req.ResponseKind().(*kmsg.SyncGroupResponse)
+	resp.ProtocolType = kmsg.StringPtr(c.protocolType)
+	resp.Protocol = c.protocol
+	resp.MemberAssignment = m.assignment
+	s.reply(t, resp)
+	e := m.event(g, EventAssigned)
+	if c.protocolType == consumerProtocolType {
+		e.Partitions, _ = assignedPartitions(m.assignment)
+	}
+	s.emit(e)
+}

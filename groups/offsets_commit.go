@@ -1,0 +1,213 @@
+package groups
+
+import (
+	"unicode/utf16"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/assignors"
+	"github.com/fakekafka/fakekafka/internal/records"
+)
+
+// commitRequest is what OffsetCommit and TxnOffsetCommit have in common.
+type commitRequest struct {
+	group      string
+	memberID   string
+	instanceID *string
+	epoch      int32 // generation or member epoch; negative: none
+	version    int16
+	txn        bool
+	// offsets are those of partitions that exist.
+	offsets []offsetToCommit
+}
+
+// offsetToCommit is one offset of a request, and where its answer belongs.
+type offsetToCommit struct {
+	topicPartition
+	topicID     assignors.TopicID // zero in transactions
+	offset      int64
+	leaderEpoch int32
+	metadata    string
+	answer      *int16
+}
+
+// offsetCommit is OffsetCommit (key 8, v2 to v10). Partitions that don't exist fail first; if no other is left the group is not
+// looked at.
+func (s *Shard) offsetCommit(c Command, req *kmsg.OffsetCommitRequest) {
+	resp := commitError(req, errNone)
+	commit := commitRequest{
+		group: req.Group, memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, version: req.Version,
+	}
+	for i, t := range req.Topics {
+		topic, known := s.meta.Topic(t.Topic)
+		unknown := errUnknownTopicOrPartition
+		if req.Version >= 10 {
+			topic, known = s.meta.TopicByID(t.TopicID)
+			unknown = errUnknownTopicID
+		}
+		for j, p := range t.Partitions {
+			answer := &resp.Topics[i].Partitions[j].ErrorCode
+			switch {
+			case !known:
+				*answer = unknown
+			case p.Partition < 0 || p.Partition >= topic.Partitions:
+				*answer = errUnknownTopicOrPartition
+			default:
+				commit.offsets = append(commit.offsets, offsetToCommit{
+					topicPartition: topicPartition{topic.Name, p.Partition}, topicID: topic.ID,
+					offset: p.Offset, leaderEpoch: p.LeaderEpoch, metadata: text(p.Metadata), answer: answer,
+				})
+			}
+		}
+	}
+	if len(commit.offsets) > 0 {
+		g, code := s.checkCommit(commit)
+		if code != errNone {
+			commit.refuse(code)
+		} else {
+			expire := int64(-1)
+			if req.RetentionTimeMillis != -1 {
+				expire = s.now.UnixMilli() + req.RetentionTimeMillis
+			}
+			s.write(s.offsetRecords(commit, expire)...)
+			if g != nil && g.classic != nil {
+				if m := g.classic.members[commit.memberID]; m != nil && g.classic.state != classicEmpty {
+					s.renewSession(m)
+				}
+			}
+			s.emitCommits(commit, EventCommitted)
+		}
+	}
+	s.reply(c.Ticket, resp)
+}
+
+// txnOffsetCommit is TxnOffsetCommit (key 28, v0 to v5): offsets that count when the transaction commits. That the transaction is the
+// producer's was seen to before.
+func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
+	if req.Group == "" {
+		s.reply(c.Ticket, txnCommitError(req, errInvalidGroupID))
+		return
+	}
+	resp := txnCommitError(req, errNone)
+	commit := commitRequest{
+		group: req.Group, memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, version: req.Version, txn: true,
+	}
+	for i, t := range req.Topics {
+		topic, known := s.meta.Topic(t.Topic)
+		for j, p := range t.Partitions {
+			answer := &resp.Topics[i].Partitions[j].ErrorCode
+			if !known || p.Partition < 0 || p.Partition >= topic.Partitions {
+				*answer = errUnknownTopicOrPartition
+				continue
+			}
+			commit.offsets = append(commit.offsets, offsetToCommit{
+				topicPartition: topicPartition{topic.Name, p.Partition},
+				offset:         p.Offset, leaderEpoch: p.LeaderEpoch, metadata: text(p.Metadata), answer: answer,
+			})
+		}
+	}
+	if len(commit.offsets) > 0 {
+		if _, code := s.checkCommit(commit); code != errNone {
+			commit.refuse(code)
+		} else {
+			s.writePending(req.ProducerID, req.ProducerEpoch, s.offsetRecords(commit, -1)...)
+			s.emitCommits(commit, EventOffsetsPending)
+		}
+	}
+	s.reply(c.Ticket, resp)
+}
+
+// checkCommit is the check of the group. It answers nil without an error for a group that is missing and will be a simple one.
+func (s *Shard) checkCommit(r commitRequest) (*group, int16) {
+	g := s.groups[r.group]
+	switch {
+	case g == nil:
+		switch {
+		case r.epoch < 0:
+			return nil, errNone
+		case r.version >= 9 && !r.txn:
+			return nil, errGroupIDNotFound
+		}
+		return nil, errIllegalGeneration
+	case g.consumer != nil:
+		return g, s.validateConsumerCommit(g, r)
+	}
+	return g, s.validateClassicCommit(g, r)
+}
+
+// validateClassicCommit says who may commit to a classic group. An Empty one takes commits without a generation from anybody; a
+// transaction without member and generation may commit to a live one too, and while the group waits for the leader's sync.
+func (s *Shard) validateClassicCommit(g *group, r commitRequest) int16 {
+	c := g.classic
+	anonymous := r.epoch < 0 && r.memberID == "" && r.instanceID == nil
+	switch {
+	case r.epoch < 0 && c.state == classicEmpty:
+		return errNone
+	case anonymous && !r.txn:
+		return errUnknownMemberID
+	case !anonymous:
+		if _, code := s.checkMember(g, r.memberID, r.instanceID); code != errNone {
+			return code
+		}
+		if r.epoch != c.generation {
+			return errIllegalGeneration
+		}
+	}
+	if !r.txn && c.state == classicCompleting {
+		return errRebalanceInProgress
+	}
+	return errNone
+}
+
+func (r commitRequest) refuse(code int16) {
+	for _, o := range r.offsets {
+		*o.answer = code
+	}
+}
+
+// offsetRecords are the records of the offsets that may be stored; those with too much metadata are answered so.
+func (s *Shard) offsetRecords(r commitRequest, expire int64) []Record {
+	batch := make([]Record, 0, len(r.offsets))
+	for _, o := range r.offsets {
+		if utf16Length(o.metadata) > s.cfg.OffsetMetadataMaxBytes {
+			*o.answer = errOffsetMetadataTooLarge
+			continue
+		}
+		batch = append(batch, Record{
+			Key: records.OffsetKey{Group: r.group, Topic: o.topic, Partition: o.partition}.Append(nil),
+			Value: records.OffsetValue{
+				Offset: o.offset, LeaderEpoch: o.leaderEpoch, Metadata: o.metadata,
+				Commit: s.now.UnixMilli(), Expire: expire, TopicID: o.topicID,
+			}.Append(nil),
+		})
+	}
+	return batch
+}
+
+func (s *Shard) emitCommits(r commitRequest, kind EventKind) {
+	for _, o := range r.offsets {
+		if *o.answer == errNone {
+			s.emit(Event{
+				Group: r.group, Kind: kind, Member: r.memberID, InstanceID: text(r.instanceID), Epoch: r.epoch,
+				Partitions: o.single(), Offset: o.offset,
+			})
+		}
+	}
+}
+
+// utf16Length is the length as Java counts it: the limit of metadata is in UTF-16 units, not bytes.
+func utf16Length(s string) int {
+	n := 0
+	for _, r := range s {
+		n += max(utf16.RuneLen(r), 1)
+	}
+	return n
+}
+
+// text is a nullable string with null read as "".
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

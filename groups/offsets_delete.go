@@ -1,0 +1,184 @@
+package groups
+
+import (
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/assignors"
+)
+
+// offsetDelete is OffsetDelete (key 47, v0). The group is checked even when no partition exists.
+func (s *Shard) offsetDelete(c Command, req *kmsg.OffsetDeleteRequest) {
+	refuse := func(code int16) { s.reply(c.Ticket, Refuse(req, code)) }
+	if req.Group == "" {
+		refuse(errInvalidGroupID)
+		return
+	}
+	g := s.groups[req.Group]
+	switch {
+	case g == nil:
+		refuse(errGroupIDNotFound)
+		return
+	case g.classic != nil && g.classic.state != classicEmpty && g.classic.protocolType != consumerProtocolType:
+		refuse(errNonEmptyGroup)
+		return
+	}
+	resp := req.ResponseKind().(*kmsg.OffsetDeleteResponse)
+	var batch []Record
+	for _, t := range req.Topics {
+		topic, known := s.meta.Topic(t.Topic)
+		subscribed := g.subscribedTo(t.Topic)
+		rt := kmsg.NewOffsetDeleteResponseTopic()
+		rt.Topic = t.Topic
+		for _, p := range t.Partitions {
+			rp := kmsg.NewOffsetDeleteResponseTopicPartition()
+			rp.Partition = p.Partition
+			tp := topicPartition{t.Topic, p.Partition}
+			_, committed := g.offsets.committed[tp]
+			switch {
+			case !known || p.Partition < 0 || p.Partition >= topic.Partitions:
+				rp.ErrorCode = errUnknownTopicOrPartition
+			case subscribed:
+				rp.ErrorCode = errGroupSubscribedToTopic
+			case committed || g.offsets.isPending(tp):
+				batch = append(batch, offsetTombstone(g.id, tp))
+				s.emit(Event{Group: g.id, Kind: EventOffsetsDeleted, Partitions: tp.single(), Cause: "OffsetDelete"})
+			}
+			rt.Partitions = append(rt.Partitions, rp)
+		}
+		resp.Topics = append(resp.Topics, rt)
+	}
+	s.write(batch...)
+	s.reply(c.Ticket, resp)
+}
+
+// subscribedTo says whether the members use the offsets of a topic.
+func (g *group) subscribedTo(topic string) bool {
+	switch {
+	case g.classic != nil:
+		return g.classic.subscribedTo(topic)
+	case g.consumer != nil:
+		return g.consumer.subscribedTo(topic)
+	}
+	return false
+}
+
+// isEmpty says that the group has no members and waits for none.
+func (g *group) isEmpty() bool {
+	switch {
+	case g.classic != nil:
+		return g.classic.state == classicEmpty
+	case g.consumer != nil:
+		return g.consumer.empty()
+	}
+	return true
+}
+
+// tombstones end the group itself.
+func (s *Shard) tombstones(g *group) []Record {
+	if g.consumer != nil {
+		return s.consumerTombstones(g)
+	}
+	return []Record{groupTombstone(g.id)}
+}
+
+// dropDeletedTopics writes tombstones for the offsets of topics that were in the old picture and are not in the new one; a topic
+// with the same name and another id is another topic.
+func (s *Shard) dropDeletedTopics(old Metadata) {
+	deleted := make(map[string]assignors.TopicID)
+	for _, name := range old.TopicNames() {
+		was, ok := old.Topic(name)
+		if is, still := s.meta.Topic(name); ok && (!still || is.ID != was.ID) {
+			deleted[name] = was.ID
+		}
+	}
+	if len(deleted) == 0 {
+		return
+	}
+	for _, id := range s.GroupIDs() {
+		g := s.groups[id]
+		var batch []Record
+		for _, tp := range g.offsets.allKeys() {
+			if topicID, ok := deleted[tp.topic]; ok && g.offsets.storedUnder(tp, topicID) {
+				batch = append(batch, offsetTombstone(id, tp))
+				s.emit(Event{Group: id, Kind: EventOffsetsDeleted, Partitions: tp.single(), Cause: fmt.Sprintf("topic %s was deleted", tp.topic)})
+			}
+		}
+		s.write(batch...)
+	}
+}
+
+// storedUnder says whether an offset of the partition is one of the topic with this id, or of no known id.
+func (o *offsets) storedUnder(tp topicPartition, id assignors.TopicID) bool {
+	fits := func(v storedOffset, ok bool) bool { return ok && (v.TopicID == id || v.TopicID == assignors.TopicID{}) }
+	if v, ok := o.committed[tp]; fits(v, ok) {
+		return true
+	}
+	for _, byPartition := range o.pending {
+		if v, ok := byPartition[tp]; fits(v, ok) {
+			return true
+		}
+	}
+	return false
+}
+
+// expire is the clean-up: offsets whose retention is over, and Empty groups that have none left.
+func (s *Shard) expire() {
+	for _, id := range s.GroupIDs() {
+		g := s.groups[id]
+		base, can := s.expirationBase(g)
+		var batch []Record
+		left := len(g.offsets.pending) > 0
+		if can {
+			subscribed := make(map[string]bool)
+			for _, tp := range g.offsets.keys() {
+				used, ok := subscribed[tp.topic]
+				if !ok {
+					used = g.subscribedTo(tp.topic)
+					subscribed[tp.topic] = used
+				}
+				if v := g.offsets.committed[tp]; used || g.offsets.isPending(tp) || !s.expired(v, base) {
+					left = true
+					continue
+				}
+				batch = append(batch, offsetTombstone(id, tp))
+				s.emit(Event{Group: id, Kind: EventOffsetsExpired, Partitions: tp.single(), Cause: "their retention is over"})
+			}
+			if !left && g.isEmpty() {
+				batch = append(batch, s.tombstones(g)...)
+				s.emit(Event{Group: id, Kind: EventGroupDeleted, Epoch: g.epoch(), Cause: "the clean-up found it Empty and without offsets"})
+			}
+		}
+		s.write(batch...)
+	}
+}
+
+// expirationBase is the moment from which a group's offsets age; ok is false while they don't. A base of 0 says: from each one's commit.
+func (s *Shard) expirationBase(g *group) (base int64, ok bool) {
+	c := g.classic
+	switch {
+	case c == nil:
+		return 0, true
+	case c.protocolType == "":
+		return 0, true
+	case c.state == classicEmpty:
+		if c.stateSince.IsZero() {
+			return 0, true
+		}
+		return c.stateSince.UnixMilli(), true
+	}
+	return 0, c.protocolType == consumerProtocolType && c.subscribed != nil && c.state == classicStable
+}
+
+// expired judges one offset. An expiry of its own, from a commit of v2 to v4, replaces the rule.
+func (s *Shard) expired(v storedOffset, base int64) bool {
+	now := s.now.UnixMilli()
+	if v.Expire >= 0 {
+		return now >= v.Expire
+	}
+	if base == 0 {
+		base = v.Commit
+	}
+	return now-base >= s.cfg.OffsetsRetention.Milliseconds()
+}

@@ -1,0 +1,193 @@
+package groups
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// This file has the rules that make rebalances quick with unmodified clients: when an answer waits for news. The protocol's rules
+// don't know about them; with Config.Prompt off none of them acts.
+
+// heartbeatHolds says how long each client bears a Heartbeat without its answer, by the software name in its ApiVersions. Only
+// clients that beat in the background are in it: for others a held heartbeat would stop the consumption.
+var heartbeatHolds = []struct {
+	software string // beginning of the name, lower case
+	hold     time.Duration
+}{
+	{"kgo", 8 * time.Second},                // franz-go cuts a heartbeat's connection after 10 s
+	{"apache-kafka-java", 15 * time.Second}, // request.timeout.ms is 30 s
+	{"librdkafka", 15 * time.Second},        // it waits the session timeout
+	{"confluent-kafka-", 15 * time.Second},  // bindings of librdkafka name themselves
+}
+
+// kafkaGoClientID is in the client id that segmentio/kafka-go makes for itself. It sends no software name.
+const kafkaGoClientID = "github.com/segmentio/kafka-go"
+
+// heartbeatHold is how long a client bears a held heartbeat; 0: not at all.
+func heartbeatHold(c Client) time.Duration {
+	name := strings.ToLower(c.Software)
+	if name == "" && strings.Contains(c.ID, kafkaGoClientID) {
+		return 4 * time.Second // it cuts after 5 s
+	}
+	for _, h := range heartbeatHolds {
+		if name != "" && strings.HasPrefix(name, h.software) {
+			return h.hold
+		}
+	}
+	return 0
+}
+
+// holdHeartbeat lets a heartbeat wait for news if there is none and its client bears that.
+func (s *Shard) holdHeartbeat(c Command, req *kmsg.HeartbeatRequest, m *classicMember) bool {
+	if !s.cfg.Prompt || c.Ticket == 0 || s.groups[req.Group].classic.state != classicStable || m.sync != nil {
+		return false
+	}
+	limit := min(heartbeatHold(c.Client), m.sessionTimeout/3)
+	if limit <= 0 {
+		return false
+	}
+	s.releaseHeld(m.beat) // of another connection
+	var h *heldReply
+	h = s.holdReply(c.Ticket, req.Group, m.id, limit, func() {
+		if m.beat == h {
+			m.beat = nil
+		}
+		// It counts as a heartbeat again when it is answered.
+		_, code := s.checkHeartbeat(req)
+		s.reply(c.Ticket, heartbeatAnswer(req, code))
+	}, func() { s.reply(c.Ticket, heartbeatAnswer(req, errNotCoordinator)) })
+	m.beat = h
+	return true
+}
+
+// secondRoundWait is how long the members that lose nothing wait for the rejoin of those that do.
+const secondRoundWait = time.Second
+
+// beginSecondRound looks whether a cooperative assignment needs a second rebalance: it takes partitions from members that own them
+// and leaves them unassigned until they are given up. Those members rejoin at once; the others would only learn
+// of that rebalance by a heartbeat, up to a whole interval later. So their SyncGroup answers wait for it.
+func (s *Shard) beginSecondRound(g *group) {
+	c := g.classic
+	for _, m := range c.order {
+		m.loses = false
+	}
+	if !s.cfg.Prompt || c.protocolType != consumerProtocolType {
+		return
+	}
+	type partition struct {
+		topic  string
+		number int32
+	}
+	assigned := make(map[partition]string)
+	for _, m := range c.order {
+		topics, ok := assignedPartitions(m.assignment)
+		if !ok {
+			return
+		}
+		for topic, partitions := range topics {
+			for _, p := range partitions {
+				assigned[partition{topic, p}] = m.id
+			}
+		}
+	}
+	losers, freed := 0, false
+	for _, m := range c.order {
+		for topic, partitions := range ownedPartitions(m.metadata(c.protocol)) {
+			for _, p := range partitions {
+				if owner, taken := assigned[partition{topic, p}]; owner != m.id {
+					m.loses = true
+					freed = freed || !taken
+				}
+			}
+		}
+		if m.loses {
+			losers++
+		}
+	}
+	if freed && losers < len(c.order) {
+		s.startTimer(&c.secondRound, secondRoundWait)
+	}
+}
+
+// waitsForSecondRound says whether the member's SyncGroup answer waits.
+func (s *Shard) waitsForSecondRound(c *classicGroup, m *classicMember) bool {
+	return c.secondRound.running && !m.loses
+}
+
+// endSecondRound gives the assignments out: the rejoin did not come in time.
+func (s *Shard) endSecondRound(g *group) {
+	if g.classic != nil && g.classic.state == classicStable {
+		s.answerSyncs(g, errNone)
+	}
+}
+
+// expectation is one ExpectMembers that has not been met.
+type expectation struct {
+	n     int
+	have  int // when it was looked at last
+	limit time.Duration
+	timer timer
+}
+
+// ExpectMembers lets the next assignment of a group, which need not exist yet, wait until it has n members; at most limit from
+// when the first of them is there. An n of 0 takes it back.
+func (s *Shard) ExpectMembers(now time.Time, id string, n int, limit time.Duration) Effects {
+	s.begin(now)
+	if e := s.expected[id]; e != nil {
+		s.stopTimer(&e.timer)
+		delete(s.expected, id)
+	}
+	if n > 0 {
+		e := &expectation{n: n, limit: limit}
+		e.timer = timer{kind: timerExpectMembers, group: id, fire: func() {
+			delete(s.expected, id)
+			s.emit(Event{Group: id, Kind: EventExpectationLimit, Cause: fmt.Sprintf("%d of %d expected members joined within %s; going on without the others", e.have, n, limit)})
+			s.expectationOver(id)
+		}}
+		s.expected[id] = e
+	}
+	s.expectationOver(id)
+	return s.end()
+}
+
+// shortOfMembers says that the group must wait for more members before it computes an assignment. The first call that finds
+// enough of them is the end of the expectation.
+func (s *Shard) shortOfMembers(id string, have int) bool {
+	e := s.expected[id]
+	if e == nil || have == 0 {
+		return false
+	}
+	e.have = have
+	if have < e.n {
+		if !e.timer.running {
+			s.startTimer(&e.timer, e.limit)
+		}
+		return true
+	}
+	s.stopTimer(&e.timer)
+	delete(s.expected, id)
+	s.emit(Event{Group: id, Kind: EventExpectationMet, Cause: fmt.Sprintf("%d of %d expected members are there", have, e.n)})
+	return false
+}
+
+// expectationOver lets a group go on that waited for members.
+func (s *Shard) expectationOver(id string) {
+	g := s.groups[id]
+	switch {
+	case g == nil || s.phase != phaseActive:
+	case g.consumer != nil:
+		s.expectationChanged(g)
+	case g.classic != nil && g.classic.state == classicPreparing && g.classic.overdue:
+		s.completeJoin(g)
+	}
+}
+
+// checkExpected ends the initial delay when the members that ExpectMembers waits for are all there.
+func (s *Shard) checkExpected(g *group) {
+	if s.expected[g.id] != nil && !s.shortOfMembers(g.id, len(g.classic.members)) && g.classic.allJoined() && len(g.classic.members) > 0 {
+		s.completeJoin(g)
+	}
+}
