@@ -101,30 +101,28 @@ func newRound(name string, g *Group, explain bool) (*round, error) {
 	return r, nil
 }
 
+// collectTopics finds the known topics and puts them in order.
 func (r *round) collectTopics() error {
-	seen := make(map[string]int32, len(r.group.Topics))
-	var last []string
-	for _, i := range r.members {
+	r.byName = make(map[string]int32, len(r.group.Topics))
+	for k, i := range r.members {
 		topics := r.group.Members[i].Topics
-		if slices.Equal(topics, last) {
+		if k > 0 && sameStrings(topics, r.member(int32(k-1)).Topics) {
 			continue
 		}
-		last = topics
 		for _, t := range topics {
-			if _, ok := seen[t]; ok {
+			if _, ok := r.byName[t]; ok {
 				continue
 			}
 			if r.group.Topics[t].Partitions > 0 {
-				seen[t] = 0
+				r.byName[t] = 0
 				r.topics = append(r.topics, t)
 			}
 		}
 	}
 	slices.SortFunc(r.topics, compareJava)
-	r.byName = seen
 	r.counts, r.first = make([]int32, len(r.topics)), make([]int32, len(r.topics)+1)
 	for i, t := range r.topics {
-		seen[t] = int32(i)
+		r.byName[t] = int32(i)
 		r.counts[i] = r.group.Topics[t].Partitions
 		if int64(r.first[i])+int64(r.counts[i]) > math.MaxInt32 {
 			return fmt.Errorf("assignors: %s: the subscribed topics have more than %d partitions", r.name, math.MaxInt32)
@@ -134,18 +132,22 @@ func (r *round) collectTopics() error {
 	return nil
 }
 
+// sameStrings is slices.Equal with a short cut for members that share one list.
+func sameStrings(a, b []string) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
+}
+
+// collectSubscriptions turns subscriptions into lists of topic places, and those into lists of subscribers.
 func (r *round) collectSubscriptions() {
 	r.subs = make([][]int32, len(r.members))
 	classes := map[string][]int32{}
-	var last []string
 	var key []byte
 	for k, i := range r.members {
 		topics := r.group.Members[i].Topics
-		if k > 0 && slices.Equal(topics, last) {
+		if k > 0 && sameStrings(topics, r.member(int32(k-1)).Topics) {
 			r.subs[k] = r.subs[k-1]
 			continue
 		}
-		last = topics
 		list := make([]int32, 0, len(topics))
 		for _, t := range topics {
 			if place, ok := r.byName[t]; ok {

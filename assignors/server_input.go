@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -11,7 +13,8 @@ import (
 // topic's first index plus the partition number.
 type topicTable struct {
 	ids    []TopicID
-	high   []int64 // their first halves, by which they are found
+	slots  []int32 // hash table of places, -1 empty: a look-up per topic of each member is most of the work
+	shift  uint8   // of the hash, to the size of slots
 	counts []int32
 	first  []int32 // index of each topic's partition 0; one more at the end: the total
 }
@@ -32,15 +35,27 @@ func newTopicTable(name string, in ServerInput) (*topicTable, error) {
 		}
 	}
 	ids = sortedTopicIDs(ids)
-	t := &topicTable{ids: ids, high: make([]int64, len(ids)), counts: make([]int32, len(ids)), first: make([]int32, len(ids)+1)}
+	width := bits.Len(uint(2 * len(ids)))
+	t := &topicTable{ids: ids, counts: make([]int32, len(ids)), first: make([]int32, len(ids)+1),
+		slots: make([]int32, 1<<width), shift: uint8(64 - width)}
+	for i := range t.slots {
+		t.slots[i] = -1
+	}
 	for i, id := range ids {
-		t.high[i] = int64(binary.BigEndian.Uint64(id[:8]))
+		slot := t.slot(&id)
+		for t.slots[slot] >= 0 {
+			slot = (slot + 1) & (len(t.slots) - 1)
+		}
+		t.slots[slot] = int32(i)
 		topic, ok := in.Topics[id]
 		if !ok || topic.Partitions < 0 {
 			return nil, fmt.Errorf("assignors: %s: a member subscribes to topic id %s, which the metadata does not know",
 				name, TopicIDString(id))
 		}
 		t.counts[i] = topic.Partitions
+		if int64(t.first[i])+int64(topic.Partitions) > math.MaxInt32 {
+			return nil, fmt.Errorf("assignors: %s: the subscribed topics have more than %d partitions", name, math.MaxInt32)
+		}
 		t.first[i+1] = t.first[i] + topic.Partitions
 	}
 	return t, nil
@@ -55,30 +70,22 @@ func sortedTopicIDs(ids []TopicID) []TopicID {
 
 func (t *topicTable) total() int { return int(t.first[len(t.ids)]) }
 
-// find answers the place of a topic, -1 if nobody subscribes to it. It looks at hint first: what is asked for next is often the
-// topic asked for last, or the one after it.
-func (t *topicTable) find(id TopicID, hint int) int {
-	if hint < len(t.ids) && t.ids[hint] == id {
-		return hint
-	}
-	if hint++; hint < len(t.ids) && t.ids[hint] == id {
-		return hint
-	}
-	high := int64(binary.BigEndian.Uint64(id[:8]))
-	lo, hi := 0, len(t.high)
-	for lo < hi {
-		if mid := int(uint(lo+hi) >> 1); t.high[mid] < high {
-			lo = mid + 1
-		} else {
-			hi = mid
+// slot is where a topic's search begins.
+func (t *topicTable) slot(id *TopicID) int {
+	h := (binary.LittleEndian.Uint64(id[:8]) ^ binary.LittleEndian.Uint64(id[8:])) * 0x9E3779B97F4A7C15
+	return int(h >> t.shift)
+}
+
+// find answers the place of a topic, -1 if nobody subscribes to it.
+func (t *topicTable) find(id *TopicID) int {
+	for slot := t.slot(id); ; slot = (slot + 1) & (len(t.slots) - 1) {
+		switch place := t.slots[slot]; {
+		case place < 0:
+			return -1
+		case t.ids[place] == *id:
+			return int(place)
 		}
 	}
-	for ; lo < len(t.ids) && t.high[lo] == high; lo++ {
-		if t.ids[lo] == id {
-			return lo
-		}
-	}
-	return -1
 }
 
 func sameSlice(a, b []TopicID) bool {

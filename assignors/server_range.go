@@ -159,11 +159,9 @@ func rangeTarget(previous Partitions, n int, place func(int) int, ids []TopicID,
 // places answers a subscription as places in the table, ascending, each once.
 func (t *topicTable) places(ids []TopicID) []int32 {
 	out := make([]int32, 0, len(ids))
-	place := 0
-	for _, id := range ids {
-		if p := t.find(id, place); p >= 0 {
+	for i := range ids {
+		if p := t.find(&ids[i]); p >= 0 {
 			out = append(out, int32(p))
-			place = p
 		}
 	}
 	if !slices.IsSorted(out) {

@@ -51,9 +51,8 @@ type need struct{ place, lacks int32 }
 func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (map[string]Partitions, error) {
 	owned := newBitset(table.total())
 	holds := make([]held, len(order))
-	hint := 0
 	for k, i := range order {
-		h, err := a.claim(in, table, owned, &in.Members[i], &hint)
+		h, err := a.claim(in, table, owned, &in.Members[i])
 		if err != nil {
 			return nil, err
 		}
@@ -108,15 +107,14 @@ func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (
 
 // claim marks what the member's target holds. A partition in two targets is an error: whoever made such a target is broken, and
 // Kafka's own computation fails there too.
-func (a uniform) claim(in ServerInput, table *topicTable, owned bitset, m *ServerMember, hint *int) (held, error) {
+func (a uniform) claim(in ServerInput, table *topicTable, owned bitset, m *ServerMember) (held, error) {
 	var h held
 	for id, ps := range m.Target {
-		t := table.find(id, *hint)
+		t := table.find(&id)
 		if t < 0 {
 			h.stale = true
 			continue
 		}
-		*hint = t
 		first, count := table.first[t], table.counts[t]
 		for _, p := range ps {
 			if uint32(p) >= uint32(count) {
@@ -154,7 +152,7 @@ func (in ServerInput) topicName(id TopicID) string {
 // indices lists what a target holds of the table's partitions, ascending.
 func (t *topicTable) indices(target Partitions, to []int32) []int32 {
 	for id, ps := range target {
-		if place := t.find(id, 0); place >= 0 {
+		if place := t.find(&id); place >= 0 {
 			for _, p := range ps {
 				if p >= 0 && p < t.counts[place] {
 					to = append(to, t.first[place]+p)

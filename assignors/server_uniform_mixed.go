@@ -43,7 +43,7 @@ func (g *mixedGroup) keep(a uniform, in ServerInput, order []int32) error {
 	for k, i := range order {
 		m := &in.Members[i]
 		for id, ps := range m.Target {
-			t := g.table.find(id, 0)
+			t := g.table.find(&id)
 			if t < 0 {
 				continue
 			}
