@@ -1,8 +1,29 @@
 package config
 
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // Cluster holds the settings of a cluster: given at the start, or changed at
 // run time.
-type Cluster struct{}
+type Cluster struct {
+	nodes    []int32 // ascending
+	static   map[int32]map[string]string
+	defaults map[string]string // in place of Kafka's
+
+	dynamicDefault map[string]string // for all brokers
+	dynamic        map[int32]map[string]string
+	topics         map[string]map[string]string
+	groups         map[string]map[string]string
+	clientMetrics  map[string]map[string]string
+	loggers        map[int32]map[string]string
+
+	values map[int32]*Values // of brokers, until the next change
+}
 
 // Start is what a cluster is started with.
 type Start struct {
@@ -18,55 +39,203 @@ type Start struct {
 
 // New checks the settings: an unknown name or a bad value is an error that names
 // the setting and says what would be right.
-func New(s Start) (*Cluster, error) { panic("TODO") }
+func New(s Start) (*Cluster, error) {
+	c := &Cluster{
+		nodes:          slices.Sorted(maps.Keys(s.PerBroker)),
+		static:         map[int32]map[string]string{},
+		defaults:       s.Defaults,
+		dynamicDefault: map[string]string{},
+		dynamic:        map[int32]map[string]string{},
+		topics:         map[string]map[string]string{},
+		groups:         map[string]map[string]string{},
+		clientMetrics:  map[string]map[string]string{},
+		loggers:        map[int32]map[string]string{},
+		values:         map[int32]*Values{},
+	}
+	if len(c.nodes) == 0 {
+		return nil, fmt.Errorf("config: no broker is given")
+	}
+	for _, settings := range append([]map[string]string{s.Static, s.Defaults}, slices.Collect(maps.Values(s.PerBroker))...) {
+		for _, name := range slices.Sorted(maps.Keys(settings)) {
+			if _, err := Check(name, settings[name]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, id := range c.nodes {
+		own := startUpFile(id)
+		maps.Copy(own, s.Static)
+		maps.Copy(own, s.PerBroker[id])
+		c.static[id] = own
+	}
+	// A cluster with eligible leader replicas keeps min.insync.replicas as a dynamic default.
+	c.dynamicDefault["min.insync.replicas"] = c.Broker(c.nodes[0]).String("min.insync.replicas")
+	c.changed()
+	for _, id := range c.nodes {
+		if err := checkBroker(c.Broker(id)); err != nil {
+			return nil, fmt.Errorf("config: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// startUpFile are the settings no Kafka broker starts without.
+func startUpFile(id int32) map[string]string {
+	node := strconv.Itoa(int(id))
+	return map[string]string{
+		"process.roles":              "broker,controller",
+		"node.id":                    node,
+		"broker.id":                  node,
+		"controller.listener.names":  "CONTROLLER",
+		"inter.broker.listener.name": "PLAINTEXT",
+	}
+}
+
+// SetListeners records where a broker listens once that is known, as the static
+// settings listeners and advertised.listeners: "PLAINTEXT://127.0.0.1:9092".
+func (c *Cluster) SetListeners(id int32, listeners, advertised string) {
+	c.static[id]["listeners"] = listeners
+	c.static[id]["advertised.listeners"] = advertised
+	c.changed()
+}
+
+// changed forgets what was derived from the settings.
+func (c *Cluster) changed() { clear(c.values) }
 
 // Check checks one broker setting given by a user. noEffect is true for a setting
 // that Kafka has but that changes nothing here.
-func Check(name, value string) (noEffect bool, err error) { panic("TODO") }
+func Check(name, val string) (noEffect bool, err error) {
+	d := brokerDef(name)
+	if d == nil {
+		return false, unknownSetting(name)
+	}
+	if err := refuseForeignCode(d, name, val); err != nil {
+		return false, err
+	}
+	if _, err := d.parse(val); err != nil {
+		return false, fmt.Errorf("config %s=%s: %w", name, val, err)
+	}
+	return !HasEffect(name), nil
+}
+
+func unknownSetting(name string) error {
+	hint := ""
+	if near := nearest(name); near != "" {
+		hint = fmt.Sprintf("; did you mean %s?", near)
+	} else if topicDefs().byName[name] != nil {
+		hint = "; it is a topic's setting"
+		if sources := topicDefs().byName[name].brokers; len(sources) > 0 {
+			hint = fmt.Sprintf("; that is a topic's setting, for all topics it is %s", sources[0].name)
+		}
+	}
+	return fmt.Errorf("config %s: Apache Kafka has no broker setting of this name%s", name, hint)
+}
+
+// nearest finds the setting someone mistyped, "" if none is like it.
+func nearest(name string) string {
+	best, limit := "", 3
+	for _, d := range brokerDefs().sorted {
+		if n := distance(strings.ToLower(name), d.name, limit); n < limit {
+			best, limit = d.name, n
+		}
+	}
+	return best
+}
+
+// distance is the number of edits between a and b, or limit where it is no less.
+func distance(a, b string, limit int) int {
+	if diff := len(a) - len(b); diff >= limit || -diff >= limit {
+		return limit
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range a {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range b {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return min(row[len(b)], limit)
+}
+
+// layers are the places a broker's setting can come from, the strongest first.
+func (c *Cluster) layers(id int32) [3]struct {
+	settings map[string]string
+	source   Source
+} {
+	return [3]struct {
+		settings map[string]string
+		source   Source
+	}{
+		{c.dynamic[id], DynamicBroker},
+		{c.dynamicDefault, DynamicDefaultBroker},
+		{c.static[id], StaticBroker},
+	}
+}
+
+// fallback is a broker setting's default here, nil for none.
+func (c *Cluster) fallback(d *def) *string {
+	if v, ok := c.defaults[d.name]; ok {
+		return &v
+	}
+	return d.fallback
+}
 
 // Broker gives the settings in force at one broker: dynamic for this broker,
 // dynamic for all, static, default. The result is immutable; it is made anew when
 // something changed, so ask again after an alter.
-func (c *Cluster) Broker(id int32) *Values { panic("TODO") }
+func (c *Cluster) Broker(id int32) *Values {
+	v := c.values[id]
+	if v == nil {
+		v = newValues(c.defaults)
+		layers := c.layers(id)
+		for i := len(layers) - 1; i >= 0; i-- {
+			v.put(layers[i].settings)
+		}
+		c.values[id] = v
+	}
+	return v
+}
 
-// Topic gives the settings in force of a topic, whether it has any of its own or not.
-func (c *Cluster) Topic(name string) *Topic { panic("TODO") }
+// GroupSetting gives the value a group was given by IncrementalAlterConfigs, unclamped, under its own name such as
+// "consumer.session.timeout.ms"; ok is false where the group has none of its own. The group coordinator asks by it.
+func (c *Cluster) GroupSetting(group, name string) (val string, ok bool) {
+	val, ok = c.groups[group][name]
+	return strings.TrimSpace(val), ok
+}
 
-// Group gives the settings in force of a group, clamped to the broker's limits.
-func (c *Cluster) Group(id string) *Group { panic("TODO") }
+// CreateTopic stores the configs of a new topic, which were checked before. Of a
+// name given twice the last value counts.
+func (c *Cluster) CreateTopic(name string, configs []Setting) {
+	if settings := settingsMap(configs); len(settings) > 0 {
+		c.topics[name] = settings
+	}
+}
 
-// CheckTopic checks the configs of a topic that is to be created.
-func (c *Cluster) CheckTopic(configs []Setting) *Error { panic("TODO") }
-
-// CreateTopic stores the configs of a new topic, which were checked before.
-func (c *Cluster) CreateTopic(name string, configs []Setting) { panic("TODO") }
+func settingsMap(configs []Setting) map[string]string {
+	settings := map[string]string{}
+	for _, s := range configs {
+		if s.Value != nil {
+			settings[s.Name] = *s.Value
+		}
+	}
+	return settings
+}
 
 // DeleteTopic forgets the configs of a topic.
-func (c *Cluster) DeleteTopic(name string) { panic("TODO") }
+func (c *Cluster) DeleteTopic(name string) { delete(c.topics, name) }
 
-// NewTopicEntries gives the effective configs that a topic with these own configs
-// has, sorted by name, as CreateTopics v5+ answers them.
-func (c *Cluster) NewTopicEntries(node int32, configs []Setting) []Entry { panic("TODO") }
+// GroupsWithConfigs lists the groups that have settings of their own, sorted, for ListConfigResources.
+func (c *Cluster) GroupsWithConfigs() []string { return slices.Sorted(maps.Keys(c.groups)) }
 
-// Describe answers one resource of a DescribeConfigs request received by broker
-// node. names is the key filter (nil or empty: all). topicExists says which topics there are.
-func (c *Cluster) Describe(node int32, t ResourceType, name string, names []string, topicExists func(string) bool) ([]Entry, *Error) {
-	panic("TODO")
+// ClientMetricsSubscriptions lists the subscriptions that have settings, sorted, for ListConfigResources.
+func (c *Cluster) ClientMetricsSubscriptions() []string {
+	return slices.Sorted(maps.Keys(c.clientMetrics))
 }
-
-// IncrementalAlter handles an IncrementalAlterConfigs request received by broker
-// node. Each resource succeeds or fails alone.
-func (c *Cluster) IncrementalAlter(node int32, resources []Alteration, topicExists func(string) bool, validateOnly bool) []Result {
-	panic("TODO")
-}
-
-// Alter handles an AlterConfigs request: the given settings replace all of the resource.
-func (c *Cluster) Alter(node int32, resources []Alteration, topicExists func(string) bool, validateOnly bool) []Result {
-	panic("TODO")
-}
-
-// GroupsWithConfigs and ClientMetricsSubscriptions are sorted lists for ListConfigResources.
-func (c *Cluster) GroupsWithConfigs() []string { panic("TODO") }
-
-// ClientMetricsSubscriptions lists the subscriptions that have configs, sorted.
-func (c *Cluster) ClientMetricsSubscriptions() []string { panic("TODO") }

@@ -1,0 +1,253 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// alterBroker changes what is set on one broker, or, with an empty name, on all.
+func (c *Cluster) alterBroker(node int32, r *Alteration, validateOnly, incremental bool) *Error {
+	current := c.dynamicDefault
+	if r.Name != "" {
+		id, err := strconv.ParseInt(r.Name, 10, 32)
+		if err != nil {
+			return &Error{invalidRequest, "Node id must be an integer, but it is: " + r.Name}
+		}
+		if int32(id) != node {
+			return &Error{invalidRequest, fmt.Sprintf("Unexpected broker id, expected %d, but received %s", node, r.Name)}
+		}
+		current = c.dynamic[node]
+	}
+	var settings map[string]string
+	var err *Error
+	if incremental {
+		settings, err = c.applyBrokerOps(node, current, r)
+	} else {
+		settings = replacement(r)
+	}
+	if err == nil {
+		err = c.checkDynamic(node, settings, r.Name != "")
+	}
+	if err == nil {
+		err = checkMinInsync(r, settings, incremental)
+	}
+	if err != nil || validateOnly {
+		return err
+	}
+	if r.Name != "" {
+		c.dynamic[node] = settings
+	} else {
+		c.dynamicDefault = settings
+	}
+	c.changed()
+	return nil
+}
+
+// applyBrokerOps gives the settings after the operations. Lists are changed
+// beginning from the value in force, where nothing is set at this level.
+func (c *Cluster) applyBrokerOps(node int32, current map[string]string, r *Alteration) (map[string]string, *Error) {
+	settings := maps.Clone(current)
+	if settings == nil {
+		settings = map[string]string{}
+	}
+	for _, s := range r.Settings {
+		switch s.Op {
+		case Set:
+			settings[s.Name] = *s.Value
+		case Delete:
+			delete(settings, s.Name)
+		case Append, Subtract:
+			d := brokerDef(s.Name)
+			if d == nil {
+				return nil, &Error{invalidConfig, "Unknown config name: " + s.Name}
+			}
+			if d.typ != List {
+				return nil, &Error{invalidConfig, fmt.Sprintf("Config value %s is not allowed for config key: %s", strings.ToLower(s.Op.String()), s.Name)}
+			}
+			list, ok := settings[s.Name]
+			if !ok && c.fallback(d) != nil {
+				list = *c.fallback(d)
+			}
+			settings[s.Name] = changeList(list, *s.Value, s.Op)
+		default:
+			return nil, &Error{invalidRequest, "Unknown operations type " + s.Op.String()}
+		}
+		if len(settings[s.Name]) > maxValueSize {
+			return nil, tooLong()
+		}
+	}
+	return settings, nil
+}
+
+// checkDynamic checks all settings a broker would have at one dynamic level.
+// Settings Kafka doesn't know are taken: a plug-in might know them.
+func (c *Cluster) checkDynamic(node int32, settings map[string]string, oneBroker bool) *Error {
+	names := slices.Sorted(maps.Keys(settings))
+	refuse := func(text string, bad func(name string, d *def) bool) *Error {
+		var refused []string
+		for _, name := range names {
+			if bad(name, brokerDefs().byName[name]) {
+				refused = append(refused, name)
+			}
+		}
+		if refused == nil {
+			return nil
+		}
+		return &Error{invalidRequest, text + ": [" + strings.Join(refused, ", ") + "]"}
+	}
+	if err := refuse("Cannot update these configs dynamically", func(_ string, d *def) bool {
+		return d != nil && d.mode == readOnly
+	}); err != nil {
+		return err
+	}
+	if err := refuse("These security configs can be dynamically updated only per-listener using the listener prefix", func(name string, d *def) bool {
+		return d != nil && d.mode == perBroker && strings.HasPrefix(name, "ssl.")
+	}); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if d := brokerDef(name); d != nil {
+			if _, err := d.parse(settings[name]); err != nil {
+				return &Error{invalidRequest, err.Error()}
+			}
+			if err := refuseForeignCode(d, name, settings[name]); err != nil {
+				return &Error{invalidRequest, err.Error()}
+			}
+		}
+	}
+	if !oneBroker {
+		if err := refuse("Cannot update these configs at default cluster level, broker id must be specified", func(name string, d *def) bool {
+			return d != nil && d.mode == perBroker || strings.HasPrefix(name, "listener.name.")
+		}); err != nil {
+			return err
+		}
+	}
+	before := c.Broker(node)
+	after := before.with(settings)
+	if err := checkBroker(after); err != nil {
+		return &Error{invalidRequest, err.Error()}
+	}
+	return checkThreads(before, after, names)
+}
+
+// checkThreads: a pool of threads may be halved or doubled at most in one step.
+func checkThreads(before, after *Values, names []string) *Error {
+	for _, name := range names {
+		switch name {
+		case "num.io.threads", "num.network.threads", "num.replica.fetchers", "num.recovery.threads.per.data.dir", "background.threads":
+		default:
+			continue
+		}
+		was, is := before.Int(name), after.Int(name)
+		reason := ""
+		switch {
+		case is > 2*was:
+			reason = fmt.Sprintf("value should not be greater than double the current value %d", was)
+		case is < was/2:
+			reason = fmt.Sprintf("value should be at least half the current value %d", was)
+		default:
+			continue
+		}
+		return &Error{invalidRequest, invalid("Invalid dynamic configuration",
+			fmt.Sprintf("org.apache.kafka.common.config.ConfigException: Dynamic thread count update validation failed for %s=%d, %s", name, is, reason), "").Error()}
+	}
+	return nil
+}
+
+// checkMinInsync keeps min.insync.replicas one setting for the cluster, as
+// eligible leader replicas (KIP-966) need it.
+func checkMinInsync(r *Alteration, settings map[string]string, incremental bool) *Error {
+	const name = "min.insync.replicas"
+	touched := slices.ContainsFunc(r.Settings, func(s AlterSetting) bool { return s.Name == name })
+	if r.Name != "" {
+		if touched {
+			return &Error{invalidConfig, "Broker-level min.insync.replicas cannot be altered while ELR is enabled."}
+		}
+		return nil
+	}
+	if _, ok := settings[name]; !ok && (touched || !incremental) {
+		return &Error{invalidConfig, "Cluster-level min.insync.replicas cannot be removed while ELR is enabled."}
+	}
+	return nil
+}
+
+// checkBroker has the rules that tie settings of a broker together, at the start and dynamically.
+func checkBroker(v *Values) error {
+	require := func(ok bool, text string) error {
+		if ok {
+			return nil
+		}
+		return refusal("requirement failed: " + text)
+	}
+	unlimited := func(name string) bool { return !v.IsSet(name) || v.Int64(name) == -1 || v.Int64(name) >= 1 }
+	atLeast := func(name string, n int64) bool { return !v.IsSet(name) || v.Int64(name) >= n }
+	for _, err := range []error{
+		require(atLeast("log.roll.ms", 1), "log.roll.ms must be greater than or equal to 1"),
+		require(atLeast("log.roll.jitter.ms", 0), "log.roll.jitter.ms must be greater than or equal to 0"),
+		require(unlimited("log.retention.ms"), "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"),
+		require(unlimited("log.retention.minutes"), "log.retention.minutes must be unlimited (-1) or, greater than or equal to 1"),
+		require(unlimited("log.retention.hours"), "log.retention.hours must be unlimited (-1) or, greater than or equal to 1"),
+		require(v.Int64("log.cleaner.dedupe.buffer.size")/int64(v.Int("log.cleaner.threads")) > 1<<20,
+			"log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."),
+		require(v.Int("max.connections.per.ip") > 0 || v.String("max.connections.per.ip.overrides") != "",
+			"max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set."),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	if err := checkOverrides(v.String("max.connections.per.ip.overrides")); err != nil {
+		return err
+	}
+	for _, kind := range []string{"consumer", "share", "streams"} {
+		if err := checkGroupLimits(v, kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOverrides reads "host:count,host:count".
+func checkOverrides(overrides string) error {
+	if overrides == "" {
+		return nil
+	}
+	for _, entry := range splitList(overrides) {
+		colon := strings.LastIndexByte(entry, ':')
+		if colon < 0 {
+			return refusal(fmt.Sprintf("Error parsing configuration property 'max.connections.per.ip.overrides': %s is not of the form host:count", entry))
+		}
+		if _, err := strconv.ParseInt(strings.TrimSpace(entry[colon+1:]), 10, 32); err != nil {
+			return refusal(fmt.Sprintf("Error parsing configuration property 'max.connections.per.ip.overrides': %s is no number", entry[colon+1:]))
+		}
+	}
+	return nil
+}
+
+// checkGroupLimits: the smallest, usual and largest value of the groups' settings
+// are in this order, and a member beats more than once in its session.
+func checkGroupLimits(v *Values, kind string) error {
+	prefix := "group." + kind + "."
+	for _, what := range []string{"heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms",
+		"record.lock.duration.ms", "delivery.count.limit", "partition.max.record.locks"} {
+		least, usual, most := prefix+"min."+what, prefix+what, prefix+"max."+what
+		if brokerDefs().byName[least] == nil || brokerDefs().byName[most] == nil {
+			continue
+		}
+		switch {
+		case v.Int(most) < v.Int(least):
+			return refusal(most + " must be greater than or equal to " + least)
+		case v.Int(usual) < v.Int(least):
+			return refusal(usual + " must be greater than or equal to " + least)
+		case v.Int(usual) > v.Int(most):
+			return refusal(usual + " must be less than or equal to " + most)
+		}
+	}
+	if beat, session := prefix+"heartbeat.interval.ms", prefix+"session.timeout.ms"; v.Int(beat) >= v.Int(session) {
+		return refusal(beat + " must be less than " + session)
+	}
+	return nil
+}
