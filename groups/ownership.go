@@ -67,14 +67,6 @@ func (o ownership) each(f func(topic assignors.TopicID, partition, epoch int32))
 	}
 }
 
-func (o ownership) count() int {
-	n := 0
-	for _, t := range o {
-		n += len(t.parts)
-	}
-	return n
-}
-
 // partitions are the numbers alone.
 func (o ownership) partitions() partitionSet {
 	s := make(partitionSet, len(o))
@@ -124,11 +116,6 @@ func sortedTopicIDs(set partitionSet) []assignors.TopicID {
 		slices.SortFunc(ids, compareTopicIDs)
 	}
 	return ids
-}
-
-func setHas(set partitionSet, topic assignors.TopicID, partition int32) bool {
-	_, ok := slices.BinarySearch(set[topic], partition)
-	return ok
 }
 
 // equalSets compares two sets; a topic without partitions is as good as none.

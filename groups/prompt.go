@@ -56,6 +56,10 @@ func (s *Shard) holdHeartbeat(c Command, req *kmsg.HeartbeatRequest, m *classicM
 			m.beat = nil
 		}
 		// It counts as a heartbeat again when it is answered.
+		if g := s.groups[req.Group]; g != nil && g.consumer != nil { // upgraded meanwhile
+			s.classicBeat(g, c, req, false)
+			return
+		}
 		_, code := s.checkHeartbeat(req)
 		s.reply(c.Ticket, heartbeatAnswer(req, code))
 	}, func() { s.reply(c.Ticket, heartbeatAnswer(req, errNotCoordinator)) })

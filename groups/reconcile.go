@@ -15,23 +15,23 @@ import (
 type memberState int8
 
 const (
-	// stateStable: the member has its whole target at its epoch.
-	stateStable memberState = 0
-	// stateUnrevoked: the member was told to give partitions up and has not said that it did.
-	stateUnrevoked memberState = 1
-	// stateUnreleased: the member is at the target's epoch and waits for partitions others still hold.
-	stateUnreleased memberState = 2
-	// stateUnknown stands in a record of some later version.
-	stateUnknown memberState = 127
+	// memberStable: the member has its whole target at its epoch.
+	memberStable memberState = 0
+	// memberUnrevoked: the member was told to give partitions up and has not said that it did.
+	memberUnrevoked memberState = 1
+	// memberUnreleased: the member is at the target's epoch and waits for partitions others still hold.
+	memberUnreleased memberState = 2
+	// memberUnknown stands in a record of some later version.
+	memberUnknown memberState = 127
 )
 
 func (s memberState) String() string {
 	switch s {
-	case stateStable:
+	case memberStable:
 		return "STABLE"
-	case stateUnrevoked:
+	case memberUnrevoked:
 		return "UNREVOKED_PARTITIONS"
-	case stateUnreleased:
+	case memberUnreleased:
 		return "UNRELEASED_PARTITIONS"
 	}
 	return "UNKNOWN"
@@ -70,7 +70,7 @@ type reconciliation struct {
 // it still owns something: it has to be fenced.
 func reconcile(m memberAssignment, r reconciliation) (next memberAssignment, ok bool) {
 	switch m.state {
-	case stateStable:
+	case memberStable:
 		if m.epoch != r.targetEpoch {
 			return r.computeNext(m), true
 		}
@@ -78,7 +78,7 @@ func reconcile(m memberAssignment, r reconciliation) (next memberAssignment, ok 
 			return r.shrink(m), true
 		}
 		return m, true
-	case stateUnrevoked:
+	case memberUnrevoked:
 		if !r.ownsAny(m.pending) {
 			// Towards the latest target: it may have to revoke again.
 			return r.computeNext(m), true
@@ -87,8 +87,9 @@ func reconcile(m memberAssignment, r reconciliation) (next memberAssignment, ok 
 			return r.shrink(m), true
 		}
 		return m, true
-	case stateUnreleased:
+	case memberUnreleased:
 		return r.computeNext(m), true
+	case memberUnknown:
 	}
 	if !r.told || len(r.owned) > 0 {
 		return m, false
@@ -150,17 +151,17 @@ func (r reconciliation) computeNext(m memberAssignment) memberAssignment {
 	next := memberAssignment{previous: m.epoch, assigned: keep}
 	switch {
 	case len(revoke) > 0 && r.ownsAny(revoke):
-		next.state, next.epoch, next.pending = stateUnrevoked, m.epoch, revoke
+		next.state, next.epoch, next.pending = memberUnrevoked, m.epoch, revoke
 	case len(add) > 0:
-		next.state, next.epoch = stateStable, r.targetEpoch
+		next.state, next.epoch = memberStable, r.targetEpoch
 		if unreleased {
-			next.state = stateUnreleased
+			next.state = memberUnreleased
 		}
 		next.assigned = mergeOwnership(keep, add)
 	case unreleased:
-		next.state, next.epoch = stateUnreleased, r.targetEpoch
+		next.state, next.epoch = memberUnreleased, r.targetEpoch
 	default:
-		next.state, next.epoch = stateStable, r.targetEpoch
+		next.state, next.epoch = memberStable, r.targetEpoch
 	}
 	return next
 }
@@ -180,7 +181,7 @@ func (r reconciliation) shrink(m memberAssignment) memberAssignment {
 	}
 	m.assigned = keep
 	if pending := mergeOwnership(m.pending, gone); r.ownsAny(pending) {
-		m.state, m.pending = stateUnrevoked, pending
+		m.state, m.pending = memberUnrevoked, pending
 	}
 	return m
 }

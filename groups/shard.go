@@ -26,6 +26,7 @@ type Shard struct {
 	// nextOffset orders records: it is the offset the next one would have if the shard alone wrote the log.
 	nextOffset int64
 	timerSeq   uint64
+	turn       consumerTurn
 	expiration *timer
 
 	// held are the heartbeats that wait for news, by ticket.

@@ -1,0 +1,214 @@
+package groups
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fakekafka/fakekafka/assignors"
+)
+
+// removeMembers takes members out of the group: on a leave, a timeout, an eviction. What they owned is free at once, the
+// epoch moves by one, and the assignor is not run. If only classic members remain, the group may become a classic one.
+func (s *Shard) removeMembers(group *group, members []*consumerMember, kind EventKind, cause string) {
+	g := group.consumer
+	tx := s.beginTx(g.id)
+	if s.mayDowngrade(g, members) {
+		tx.onDone = append(tx.onDone, func() { s.noteRemoved(g, members, kind, cause) })
+		s.downgrade(tx, group, members, nil)
+		tx.commit()
+		return
+	}
+	dropped := make(map[string]int)
+	for _, m := range members {
+		tx.removeMember(m.id)
+		if m.regex != "" {
+			dropped[m.regex]++
+		}
+	}
+	for _, expression := range sortedNames(dropped) {
+		if g.regexUsers[expression] == 0 && g.regexes[expression] != nil {
+			tx.put(recordRegex, expression, nil)
+		}
+	}
+	names := make([]string, len(members))
+	for i, m := range members {
+		names[i] = nameOf(m)
+	}
+	tx.onDone = append(tx.onDone, func() { s.noteRemoved(g, members, kind, cause) })
+	s.maybeBump(tx, g, true, fmt.Sprintf("%s: %s", strings.Join(names, ", "), cause))
+	tx.commit()
+	if g.empty() {
+		s.emit(Event{Group: g.id, Kind: EventEmpty, Epoch: g.groupEpoch, Cause: "the last member is gone"})
+	}
+}
+
+func (s *Shard) noteRemoved(g *consumerGroup, members []*consumerMember, kind EventKind, cause string) {
+	for _, m := range members {
+		s.emitMember(g, m, Event{Kind: kind, Cause: cause})
+		s.forgetMember(g, m, cause)
+	}
+}
+
+// forgetMember ends what a removed member has running beside the log.
+func (s *Shard) forgetMember(g *consumerGroup, m *consumerMember, cause string) {
+	s.stopMember(m)
+	s.releaseMember(m)
+}
+
+// emitMember fills in the member of an event.
+func (s *Shard) emitMember(g *consumerGroup, m *consumerMember, e Event) {
+	e.Group = g.id
+	if m != nil {
+		e.Member, e.ClientID, e.InstanceID = m.id, m.clientID, m.instance()
+		if e.Epoch == 0 {
+			e.Epoch = m.epoch
+		}
+	}
+	s.emit(e)
+}
+
+// tellChange puts a member's step into the history.
+func (s *Shard) tellChange(g *consumerGroup, m *consumerMember, before memberAssignment) {
+	if given := before.pending.without(m.pending); len(given) > 0 {
+		s.emitMember(g, m, Event{Kind: EventRevoked, Partitions: s.named(given), Cause: "acknowledged the revocation"})
+	}
+	if told := m.pending.without(before.pending); len(told) > 0 {
+		s.emitMember(g, m, Event{Kind: EventToldToRevoke, Partitions: s.named(told),
+			Cause: fmt.Sprintf("they are not in its target of epoch %d", g.assignmentEpoch)})
+	}
+	if before.epoch == 0 || len(m.assigned.without(before.assigned)) > 0 {
+		e := Event{Kind: EventAssigned, Partitions: s.named(m.assigned), Cause: fmt.Sprintf("its target of epoch %d", g.assignmentEpoch)}
+		if m.state == memberUnreleased {
+			e.Cause += "; others have not given up the rest"
+		}
+		s.emitMember(g, m, e)
+	}
+	if g.toldStable != g.assignmentEpoch && g.stateName() == "Stable" {
+		g.toldStable = g.assignmentEpoch
+		s.emit(Event{Group: g.id, Kind: EventStable, Epoch: g.groupEpoch, Cause: fmt.Sprintf("all %d members are at their target", len(g.members))})
+	}
+	s.markChanged(g)
+}
+
+// noteRefusal puts a refusal that ends a membership into the history.
+func (s *Shard) noteRefusal(group, member string, c Client, r *refusal) {
+	switch r.code {
+	case errFencedMemberEpoch, errFencedInstanceID, errUnreleasedInstanceID, errUnknownMemberID:
+		s.emit(Event{Group: group, Kind: EventFenced, Member: member, ClientID: c.ID, Cause: r.message})
+	}
+}
+
+// nameOf is what a member is called in causes.
+func nameOf(m *consumerMember) string {
+	switch {
+	case m.instanceID != nil:
+		return *m.instanceID
+	case m.clientID != "":
+		return m.clientID
+	}
+	return m.id
+}
+
+// newMemberID is a random uuid in the 22 characters of base64url, as Kafka makes one.
+func (s *Shard) newMemberID() string {
+	var b [16]byte
+	for i := range b {
+		b[i] = byte(s.deps.Rand.Uint32())
+	}
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	id := base64url(b)
+	if strings.HasPrefix(id, "-") { // Kafka's own never begin like an option
+		return s.newMemberID()
+	}
+	return id
+}
+
+// without are the partitions of o that p doesn't have at the same epoch.
+func (o ownership) without(p ownership) ownership {
+	var out ownership
+	for _, t := range o {
+		var parts, epochs []int32
+		for i, n := range t.parts {
+			if e, ok := p.epochOf(t.topic, n); !ok || e != t.epochs[i] {
+				parts, epochs = append(parts, n), append(epochs, t.epochs[i])
+			}
+		}
+		out.add(t.topic, parts, epochs)
+	}
+	return out
+}
+
+func compareNames(a, b string) int { return strings.Compare(a, b) }
+
+// named are the partitions by topic name; a topic that is gone has its id for a name.
+func (s *Shard) named(o ownership) map[string][]int32 {
+	out := make(map[string][]int32, len(o))
+	for _, t := range o {
+		out[s.topicName(t.topic)] = t.parts
+	}
+	return out
+}
+
+func (s *Shard) topicName(id assignors.TopicID) string {
+	if t, ok := s.meta.TopicByID(id); ok {
+		return t.Name
+	}
+	return "deleted topic " + hex.EncodeToString(id[:])
+}
+
+func partitionsText(parts map[string][]int32) string {
+	var out []string
+	for _, name := range sortedNames(parts) {
+		out = append(out, fmt.Sprintf("%s%v", name, parts[name]))
+	}
+	return listed(out)
+}
+
+// The steering calls.
+
+func (s *Shard) steeredMember(g *group, id string) (*consumerMember, error) {
+	m := g.consumer.members[id]
+	if m == nil {
+		return nil, noSuchMember(g.id, id, slices.Clone(g.consumer.order))
+	}
+	return m, nil
+}
+
+func (s *Shard) evictConsumer(g *group, memberID, cause string) error {
+	m, err := s.steeredMember(g, memberID)
+	if err != nil {
+		return err
+	}
+	s.removeMembers(g, []*consumerMember{m}, EventEvicted, cause)
+	return nil
+}
+
+func (s *Shard) fenceConsumer(g *group, memberID string) error {
+	m, err := s.steeredMember(g, memberID)
+	if err != nil {
+		return err
+	}
+	m.fenced = true
+	s.releaseMember(m)
+	return nil
+}
+
+// rebalanceConsumer moves the group's epoch, so that the target is computed anew.
+func (s *Shard) rebalanceConsumer(g *group, cause string) error {
+	if g.consumer.empty() {
+		return fmt.Errorf("groups: group %q has no members to rebalance", g.id)
+	}
+	tx := s.beginTx(g.id)
+	s.maybeBump(tx, g.consumer, true, cause)
+	tx.commit()
+	return nil
+}
+
+func (s *Shard) touchConsumer(g *group, memberID string) {
+	if m := g.consumer.members[memberID]; m != nil && m.epoch != epochLeaveStatic {
+		m.lastBeat = s.now
+		s.restartSession(g.consumer, m)
+	}
+}

@@ -1,0 +1,220 @@
+package groups
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/fnv"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fakekafka/fakekafka/internal/records"
+)
+
+const recordRegex = records.TypeConsumerRegex
+
+// hashCache keeps the last metadata hash with what it was computed from.
+type hashCache struct {
+	subscriptions uint64
+	version       int64
+	value         int64
+	valid         bool
+}
+
+// metadataHash is a number that changes when a subscribed topic appears, goes, grows, or moves to other racks. It is over
+// the topics that exist; 0 stands for none. Kafka computes an XXH3; only equality matters.
+func (s *Shard) metadataHash(g *consumerGroup) int64 {
+	c := &g.hash
+	if c.valid && c.subscriptions == g.subscriptions && c.version == s.meta.Version() {
+		return c.value
+	}
+	*c = hashCache{subscriptions: g.subscriptions, version: s.meta.Version(), valid: true}
+	h := fnv.New64a()
+	some := false
+	for _, name := range g.subscribedTopics() {
+		if t, ok := s.meta.Topic(name); ok {
+			some = true
+			hashTopic(h, t)
+		}
+	}
+	if some {
+		c.value = int64(h.Sum64())
+	}
+	return c.value
+}
+
+func hashTopic(h hash.Hash64, t Topic) {
+	number := func(n int) { h.Write(binary.BigEndian.AppendUint32(nil, uint32(n))) }
+	text := func(s string) {
+		number(len(s))
+		h.Write([]byte(s))
+	}
+	h.Write(t.ID[:])
+	text(t.Name)
+	number(int(t.Partitions))
+	for _, racks := range t.Racks {
+		racks = slices.Clone(racks)
+		slices.Sort(racks)
+		number(len(racks))
+		for _, r := range racks {
+			text(r)
+		}
+	}
+}
+
+// homogeneous says whether all members subscribe to the same topics, as Kafka tells the assignor.
+func (g *consumerGroup) homogeneous() bool {
+	if len(g.regexUsers) > 0 {
+		for _, users := range g.regexUsers {
+			return len(g.regexUsers) == 1 && users == len(g.members) && len(g.nameUsers) == 0
+		}
+	}
+	for _, users := range g.nameUsers {
+		if users != len(g.members) {
+			return false
+		}
+	}
+	return true
+}
+
+// resolvedRegex is what an expression matched when it was last looked at.
+type resolvedRegex struct {
+	topics  []string // ascending
+	version int64    // of the metadata
+	at      int64    // Unix milliseconds
+}
+
+// regexEffect is what a new expression of a member means for the group.
+type regexEffect struct {
+	changed         bool
+	bumps           bool
+	needsResolution bool
+	dropped         string // an expression that nobody uses any more
+}
+
+// regexChange judges a member's change from one expression to another, before it is stored. An expression is looked at
+// only when it is new to the group.
+func regexChange(g *consumerGroup, was, is string) (regexEffect, *refusal) {
+	if was == is {
+		return regexEffect{}, nil
+	}
+	e := regexEffect{changed: true}
+	if is != "" && (g == nil || g.regexUsers[is] == 0) {
+		if r := checkRegex(is); r != nil {
+			return e, r
+		}
+		e.needsResolution = true
+	} else if is == "" || g.regexes[is] != nil {
+		e.bumps = true
+	}
+	if was != "" && g.regexUsers[was] == 1 && g.regexes[was] != nil {
+		e.dropped = was
+	}
+	return e, nil
+}
+
+func checkRegex(expression string) *refusal {
+	_, err := syntax.Parse(expression, syntax.Perl)
+	if err == nil {
+		_, err = wholeName(expression)
+	}
+	if err == nil {
+		return nil
+	}
+	why := err.Error()
+	var se *syntax.Error
+	if errors.As(err, &se) {
+		why = se.Code.String()
+	}
+	return refuse(errInvalidRegularExpression, "SubscribedTopicRegex `%s` is not a valid regular expression: %s.", expression, why)
+}
+
+// wholeName compiles an expression so that it has to match the whole name of a topic.
+func wholeName(expression string) (*regexp.Regexp, error) {
+	return regexp.Compile(`\A(?:` + expression + `)\z`)
+}
+
+// regexPause is how long a group's expressions are not resolved again, whatever happens.
+const regexPause = 10 * time.Second
+
+// maybeResolve asks for a resolution of the group's expressions at the end of this turn, if one is due. The topics are
+// filtered by what the principal of the asking request may see.
+func (s *Shard) maybeResolve(g *consumerGroup, principal string, newExpression bool) {
+	if len(g.regexUsers) == 0 || s.isResolving(g) {
+		return
+	}
+	last, version, any := g.lastResolution()
+	age := time.Duration(s.now.UnixMilli()-last) * time.Millisecond
+	if any && age <= regexPause {
+		return
+	}
+	if newExpression || len(g.regexUsers) != len(g.regexes) || version < s.meta.LastCreated() || age > s.cfg.ConsumerRegexRefresh {
+		if s.turn.resolving == nil {
+			s.turn.resolving = make(map[string]struct{})
+		}
+		s.turn.resolving[g.id] = struct{}{}
+		g.principal = principal
+	}
+}
+
+func (s *Shard) isResolving(g *consumerGroup) bool {
+	_, ok := s.turn.resolving[g.id]
+	return ok
+}
+
+// lastResolution is when the expressions were last resolved, and at which version of the metadata.
+func (g *consumerGroup) lastResolution() (at, version int64, any bool) {
+	for _, r := range g.regexes {
+		if !any || r.at > at {
+			at, version, any = r.at, r.version, true
+		}
+	}
+	return at, version, any
+}
+
+// resolveRegexes matches all expressions of a group against all topics, in one write. The assignor is not run: the next
+// heartbeat does that.
+func (s *Shard) resolveRegexes(g *consumerGroup) {
+	var topics []string
+	for _, name := range s.meta.TopicNames() {
+		if s.deps.MayDescribe == nil || s.deps.MayDescribe(g.principal, name) {
+			topics = append(topics, name)
+		}
+	}
+	tx := s.beginTx(g.id)
+	var changed []string
+	for _, expression := range sortedNames(g.regexUsers) {
+		re, err := wholeName(expression)
+		if err != nil {
+			continue // it was checked when it came, so only a log of some other broker can hold it
+		}
+		now := &resolvedRegex{version: s.meta.Version(), at: s.now.UnixMilli()}
+		for _, name := range topics {
+			if re.MatchString(name) {
+				now.topics = append(now.topics, name)
+			}
+		}
+		slices.Sort(now.topics)
+		if was := g.regexes[expression]; was == nil && len(now.topics) > 0 || was != nil && !slices.Equal(was.topics, now.topics) {
+			changed = append(changed, fmt.Sprintf("%s matches %s", expression, listed(now.topics)))
+		}
+		tx.putRegex(expression, now)
+	}
+	s.maybeBump(tx, g, len(changed) > 0, strings.Join(changed, ", "))
+	tx.commit()
+}
+
+func subscriptionText(m *consumerMember) string {
+	text := listed(m.names)
+	if m.regex != "" {
+		if len(m.names) == 0 {
+			return "/" + m.regex + "/"
+		}
+		text += " and /" + m.regex + "/"
+	}
+	return text
+}

@@ -1,0 +1,162 @@
+package groups
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/fakekafka/fakekafka/assignors"
+)
+
+func (s *Shard) assignorNamed(name string) assignors.ServerAssignor {
+	for _, a := range s.cfg.Assignors {
+		if a.Name() == name {
+			return a
+		}
+	}
+	return nil
+}
+
+func (s *Shard) assignorNames() []string {
+	names := make([]string, len(s.cfg.Assignors))
+	for i, a := range s.cfg.Assignors {
+		names[i] = a.Name()
+	}
+	return names
+}
+
+// chosenAssignor is the one most members name, or the first configured. In a tie (where Kafka lets its hash order decide)
+// it is the one configured first.
+func (s *Shard) chosenAssignor(g *consumerGroup) assignors.ServerAssignor {
+	var best assignors.ServerAssignor
+	votes := 0
+	for _, a := range s.cfg.Assignors {
+		if n := g.votes[a.Name()]; best == nil || n > votes {
+			best, votes = a, n
+		}
+	}
+	return best
+}
+
+// maybeAssign computes the target if the assignment interval lets it; if not, the group goes on with the one it has.
+func (s *Shard) maybeAssign(tx *consumerTx, g *consumerGroup) *refusal {
+	if g.assignmentEpoch >= g.groupEpoch || s.now.Before(s.assignmentDue(g)) || s.assignmentHeldBack(g) {
+		return nil
+	}
+	return s.computeTarget(tx, g)
+}
+
+// assignmentDue is when the next target may be computed.
+func (s *Shard) assignmentDue(g *consumerGroup) time.Time {
+	interval := s.assignmentInterval(g.id)
+	if g.assignedAt == 0 || interval == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(g.assignedAt).Add(interval)
+}
+
+// assignmentHeldBack says that a test holds the group's assignor, or that it waits for members that are expected.
+func (s *Shard) assignmentHeldBack(g *consumerGroup) bool {
+	again := func() {
+		if group := s.groups[g.id]; group != nil && group.consumer != nil {
+			s.assignNow(group.consumer)
+		}
+	}
+	return s.shortOfMembers(g.id, len(g.members)) || s.stopAt(g.id, StepAssign, again)
+}
+
+// expectationChanged is called when ExpectMembers is set, met or missed for a consumer group.
+func (s *Shard) expectationChanged(g *group) { s.assignNow(g.consumer) }
+
+// assignNow runs the assignor outside of a heartbeat: at the end of a turn, or when what held it back is gone.
+func (s *Shard) assignNow(g *consumerGroup) {
+	if g.empty() || g.assignmentEpoch >= g.groupEpoch {
+		return
+	}
+	if !s.cfg.Prompt {
+		return // the next heartbeat does it
+	}
+	s.markChanged(g)
+}
+
+// computeTarget runs the assignor over the whole group. Only members whose target changed are written.
+func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup) *refusal {
+	assignor := s.chosenAssignor(g)
+	if assignor == nil {
+		return refuse(errUnknownServerError, "No server-side assignor is configured.")
+	}
+	targets, err := assignor.Assign(s.assignorInput(g))
+	if err != nil {
+		return refuse(errUnknownServerError, "The assignor %s failed for group %s at epoch %d: %v.", assignor.Name(), g.id, g.groupEpoch, err)
+	}
+	changed := 0
+	for _, id := range g.order {
+		target := targets[id]
+		if old, had := g.target[id]; had && equalSets(old, target) {
+			continue
+		}
+		changed++
+		tx.putTargetMember(id, sortedSet(cloneSet(target)))
+	}
+	epoch, members := g.groupEpoch, len(g.order)
+	tx.putTarget(epoch, s.now.UnixMilli())
+	tx.onDone = append(tx.onDone, func() {
+		s.emit(Event{Group: g.id, Kind: EventTarget, Epoch: epoch,
+			Cause: fmt.Sprintf("assignor %s gave %d members their target; it changed for %d", assignor.Name(), members, changed)})
+	})
+	return nil
+}
+
+func cloneSet(set partitionSet) partitionSet {
+	out := make(partitionSet, len(set))
+	for id, parts := range set {
+		out[id] = parts
+	}
+	return out
+}
+
+// assignorInput shows the group to an assignor: members ascending by id.
+func (s *Shard) assignorInput(g *consumerGroup) assignors.ServerInput {
+	in := assignors.ServerInput{
+		Members:     make([]assignors.ServerMember, 0, len(g.order)),
+		Homogeneous: g.homogeneous(),
+		Topics:      make(map[assignors.TopicID]assignors.ServerTopic),
+	}
+	ids := make(map[string]assignors.TopicID)
+	for _, name := range g.subscribedTopics() {
+		if t, ok := s.meta.Topic(name); ok {
+			ids[name] = t.ID
+			in.Topics[t.ID] = assignors.ServerTopic{Name: name, Partitions: t.Partitions, Racks: t.Racks}
+		}
+	}
+	var before *consumerMember
+	var topics []assignors.TopicID
+	for _, id := range g.order {
+		m := g.members[id]
+		if before == nil || before.regex != m.regex || !slices.Equal(before.names, m.names) {
+			topics = g.topicIDs(m, ids)
+		}
+		before = m
+		in.Members = append(in.Members, assignors.ServerMember{
+			ID: id, InstanceID: m.instanceID, Rack: m.rackID, Topics: topics, Target: g.target[id],
+		})
+	}
+	return in
+}
+
+// topicIDs are the existing topics a member subscribes to, in order of their names.
+func (g *consumerGroup) topicIDs(m *consumerMember, ids map[string]assignors.TopicID) []assignors.TopicID {
+	names := m.names
+	if r := g.regexes[m.regex]; m.regex != "" && r != nil {
+		names = slices.Concat(names, r.topics)
+		slices.Sort(names)
+		names = slices.Compact(names)
+	}
+	out := make([]assignors.TopicID, 0, len(names))
+	for _, name := range names {
+		if id, ok := ids[name]; ok {
+			out = append(out, id)
+		}
+	}
+	return out
+}

@@ -1,0 +1,156 @@
+package groups
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// The timers of a consumer group's members, and the settings they follow.
+
+// restartSession gives the member its whole session timeout again.
+func (s *Shard) restartSession(g *consumerGroup, m *consumerMember) {
+	timeout := s.sessionTimeout(g.id)
+	if m.usesClassic() {
+		timeout = millis(m.classic.SessionTimeoutMs)
+	}
+	s.startSession(g, m, timeout)
+}
+
+func (s *Shard) startSession(g *consumerGroup, m *consumerMember, timeout time.Duration) {
+	if m.session.fire == nil {
+		m.session = timer{kind: timerSession, group: g.id, member: m.id}
+	}
+	m.session.fire = s.removal(g, m, func() string { return fmt.Sprintf("session timeout of %s passed without a heartbeat", timeout) })
+	s.startTimer(&m.session, timeout)
+}
+
+// restartRevocation starts the rebalance timeout when a change leaves the member with partitions to revoke, and stops it
+// when a change leaves it without. Classic members have other timers.
+func (s *Shard) restartRevocation(g *consumerGroup, m *consumerMember) {
+	if m.state != memberUnrevoked || m.usesClassic() {
+		s.stopTimer(&m.revoke)
+		return
+	}
+	timeout, epoch := millis(m.rebalanceTimeoutMs), m.epoch
+	remove := s.removal(g, m, func() string {
+		return fmt.Sprintf("rebalance timeout of %s passed; it still had to revoke %s", timeout, partitionsText(s.named(m.pending)))
+	})
+	if m.revoke.fire == nil {
+		m.revoke = timer{kind: timerRevocation, group: g.id, member: m.id}
+	}
+	m.revoke.fire = func() {
+		if m.epoch == epoch && m.state == memberUnrevoked {
+			remove()
+		}
+	}
+	s.startTimer(&m.revoke, timeout)
+}
+
+// awaitRejoin limits how long a classic member that was told to rebalance may take to join.
+func (s *Shard) awaitRejoin(g *consumerGroup, m *consumerMember) {
+	if m.join.running {
+		return
+	}
+	timeout := millis(m.rebalanceTimeoutMs)
+	m.join = timer{kind: timerJoin, group: g.id, member: m.id, fire: s.removal(g, m, func() string {
+		return fmt.Sprintf("it was told to rebalance and did not join within %s", timeout)
+	})}
+	s.startTimer(&m.join, timeout)
+}
+
+// awaitSync limits how long a classic member that has joined may take to ask for its assignment.
+func (s *Shard) awaitSync(g *consumerGroup, m *consumerMember) {
+	timeout := millis(m.rebalanceTimeoutMs)
+	s.stopTimer(&m.sync)
+	m.sync = timer{kind: timerSync, group: g.id, member: m.id, fire: s.removal(g, m, func() string {
+		return fmt.Sprintf("it joined and did not sync within %s", timeout)
+	})}
+	s.startTimer(&m.sync, timeout)
+}
+
+// removal is what a timer of the member does: the member is removed, if it is still that one.
+func (s *Shard) removal(g *consumerGroup, m *consumerMember, cause func() string) func() {
+	return func() {
+		group := s.groups[g.id]
+		if group != nil && group.consumer == g && g.members[m.id] == m {
+			s.removeMembers(group, []*consumerMember{m}, EventExpired, cause())
+		}
+	}
+}
+
+func (s *Shard) stopMember(m *consumerMember) {
+	s.stopTimer(&m.session)
+	s.stopTimer(&m.revoke)
+	s.stopTimer(&m.join)
+	s.stopTimer(&m.sync)
+}
+
+// consumerLoaded starts the timers of a group that was read from the log. Every member gets the session timeout of the
+// consumer protocol, also a classic one.
+func (s *Shard) consumerLoaded(g *group) {
+	c := g.consumer
+	for _, id := range c.order {
+		m := c.members[id]
+		s.startSession(c, m, s.sessionTimeout(c.id))
+		if m.state == memberUnrevoked {
+			s.restartRevocation(c, m)
+		}
+	}
+	if c.assignmentEpoch < c.groupEpoch {
+		s.markChanged(c)
+	}
+}
+
+// consumerUnload stops the timers. No member waits for an answer but those whose heartbeats are held.
+func (s *Shard) consumerUnload(g *group) {
+	for _, m := range g.consumer.members {
+		s.stopMember(m)
+	}
+	delete(s.turn.resolving, g.id)
+	s.stopTimer(g.consumer.assign)
+	for _, b := range g.consumer.waiting {
+		b.refuse(&refusal{code: errNotCoordinator})
+	}
+	g.consumer.waiting = nil
+}
+
+// sessionTimeout, heartbeatInterval and assignmentInterval are a group's own setting, or the broker's. A stored value
+// outside of the broker's bounds counts as the nearer bound.
+func (s *Shard) sessionTimeout(group string) time.Duration {
+	d, _ := s.groupSetting(group, "consumer.session.timeout.ms",
+		s.cfg.ConsumerSessionTimeout, s.cfg.ConsumerMinSession, s.cfg.ConsumerMaxSession)
+	return d
+}
+
+func (s *Shard) heartbeatInterval(group string) (d time.Duration, set bool) {
+	d, own := s.groupSetting(group, "consumer.heartbeat.interval.ms",
+		s.cfg.ConsumerHeartbeat, s.cfg.ConsumerMinHeartbeat, s.cfg.ConsumerMaxHeartbeat)
+	return d, own || s.cfg.ConsumerHeartbeatSet
+}
+
+// assignmentInterval is the least time between two targets. With prompt rebalances there is none, unless the group has
+// a setting of its own.
+func (s *Shard) assignmentInterval(group string) time.Duration {
+	d, own := s.groupSetting(group, "consumer.assignment.interval.ms",
+		s.cfg.ConsumerAssignment, s.cfg.ConsumerMinAssignment, s.cfg.ConsumerMaxAssignment)
+	if s.cfg.Prompt && !own {
+		return 0
+	}
+	return d
+}
+
+func (s *Shard) groupSetting(group, name string, broker, least, most time.Duration) (d time.Duration, own bool) {
+	if s.cfg.GroupConfig == nil {
+		return broker, false
+	}
+	value, ok := s.cfg.GroupConfig(group, name)
+	if !ok {
+		return broker, false
+	}
+	ms, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return broker, false
+	}
+	return min(max(time.Duration(ms)*time.Millisecond, least), most), true
+}

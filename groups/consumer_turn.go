@@ -1,0 +1,248 @@
+package groups
+
+import (
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/assignors"
+)
+
+// What consumer groups do at the end of a turn of the driver's loop, and how heartbeats wait for it (prompt heartbeats:
+// rules 2, 4, 5). Nothing here knows a rule of the protocol: a held heartbeat is handled when it is let go.
+
+const (
+	// promptInterval is dictated to members that have what they shall have, where no interval is set.
+	promptInterval = 100 * time.Millisecond
+	// settlingInterval is dictated to members of a small group while they wait for others.
+	settlingInterval = 10 * time.Millisecond
+	// librdkafka gives a heartbeat up after the longer of the interval and a second; the answer leaves this much before.
+	heartbeatPatience = time.Second
+	holdMargin        = 300 * time.Millisecond
+)
+
+// consumerTurn is what is to be done at the end of the turn, by group.
+type consumerTurn struct {
+	resolving map[string]struct{} // expressions are to be resolved
+	changed   map[string]struct{} // a target may be due, or a member has news
+}
+
+func (s *Shard) markChanged(g *consumerGroup) {
+	if s.turn.changed == nil {
+		s.turn.changed = make(map[string]struct{})
+	}
+	s.turn.changed[g.id] = struct{}{}
+}
+
+// flushConsumer resolves expressions, computes targets, answers who waited for them, and lets heartbeats go that have
+// news. A heartbeat that is let go may change the group again.
+func (s *Shard) flushConsumer() {
+	for _, id := range sortedNames(s.turn.resolving) {
+		delete(s.turn.resolving, id)
+		if g := s.groups[id]; g != nil && g.consumer != nil {
+			s.resolveRegexes(g.consumer)
+		}
+	}
+	for len(s.turn.changed) > 0 {
+		ids := sortedNames(s.turn.changed)
+		clear(s.turn.changed)
+		for _, id := range ids {
+			if g := s.groups[id]; g != nil && g.consumer != nil {
+				s.flushGroup(g.consumer)
+			}
+		}
+	}
+}
+
+func (s *Shard) flushGroup(g *consumerGroup) {
+	var failed *refusal
+	if s.cfg.Prompt && !g.empty() && g.assignmentEpoch < g.groupEpoch {
+		tx := s.beginTx(g.id)
+		if failed = s.maybeAssign(tx, g); failed != nil {
+			tx.rollback()
+		} else {
+			tx.commit()
+		}
+		if due := s.assignmentDue(g); g.assignmentEpoch < g.groupEpoch && s.now.Before(due) {
+			s.assignLater(g, due.Sub(s.now))
+		}
+	}
+	waiting := g.waiting
+	g.waiting = nil
+	for _, b := range waiting {
+		r := failed
+		if r == nil {
+			r = s.finishBeat(b)
+		}
+		if r != nil {
+			b.tx.rollback()
+			s.noteRefusal(b.group, b.member, b.client, r)
+			b.refuse(r)
+		}
+	}
+	if len(s.held) > 0 {
+		s.releaseNews(g)
+	}
+}
+
+// assignLater computes the target when the assignment interval of the group is over.
+func (s *Shard) assignLater(g *consumerGroup, d time.Duration) {
+	if g.assign == nil {
+		g.assign = &timer{kind: timerAssignment, group: g.id, fire: func() {
+			if group := s.groups[g.id]; group != nil && group.consumer == g {
+				s.markChanged(g)
+				s.flushConsumer()
+			}
+		}}
+	}
+	if !g.assign.running {
+		s.startTimer(g.assign, d)
+	}
+}
+
+// releaseNews lets those heartbeats go whose members have something to hear.
+func (s *Shard) releaseNews(g *consumerGroup) {
+	stale := g.metadataSeen != s.meta.Version()
+	if stale || g.heldAt != g.assignmentEpoch {
+		for _, id := range slices.Clone(g.order) {
+			m := g.members[id]
+			if m != nil && m.held != nil && (stale || m.epoch != g.assignmentEpoch) {
+				s.releaseMember(m)
+			}
+		}
+		g.heldAt = g.assignmentEpoch
+	}
+	for _, id := range sortedNames(g.freed) {
+		delete(g.freed, id)
+		if m := g.members[id]; m != nil {
+			s.releaseMember(m)
+		}
+	}
+}
+
+// releaseMember has a held heartbeat handled now.
+func (s *Shard) releaseMember(m *consumerMember) {
+	if h := m.held; h != nil {
+		m.held = nil
+		s.releaseHeld(h)
+	}
+}
+
+// holdBeat lets a heartbeat without news wait. It is handled anew, once, when there is news or the time is over; so it
+// renews the session when it comes and when it is answered.
+func (s *Shard) holdBeat(g *consumerGroup, m *consumerMember, b *beat) bool {
+	if !s.cfg.Prompt || b.ticket == 0 || heartbeatHold(b.client) == 0 {
+		return false
+	}
+	if !g.settled(m) && m.state != memberUnreleased {
+		return false
+	}
+	s.releaseMember(m) // of an earlier connection
+	if m.state == memberUnreleased {
+		s.awaitRelease(g, m, true)
+	}
+	interval, set := s.heartbeatInterval(g.id)
+	if !set {
+		interval = promptInterval
+	}
+	limit := max(interval, heartbeatPatience) - holdMargin
+	letGo := func() {
+		m.held = nil
+		s.awaitRelease(g, m, false)
+	}
+	m.held = s.holdReply(b.ticket, g.id, m.id, limit,
+		func() { letGo(); b.hold() },
+		func() { letGo(); b.refuse(&refusal{code: errNotCoordinator}) })
+	return true
+}
+
+// holdClassicBeat is holdBeat for the Heartbeat of a classic member.
+func (s *Shard) holdClassicBeat(g *consumerGroup, m *consumerMember, c Command, req *kmsg.HeartbeatRequest) bool {
+	if !s.cfg.Prompt || c.Ticket == 0 {
+		return false
+	}
+	limit := min(heartbeatHold(c.Client), millis(m.classic.SessionTimeoutMs)/3)
+	if limit <= 0 {
+		return false
+	}
+	s.releaseMember(m) // of an earlier connection
+	if m.state == memberUnreleased {
+		s.awaitRelease(g, m, true)
+	}
+	letGo := func() {
+		m.held = nil
+		s.awaitRelease(g, m, false)
+	}
+	again := func() {
+		letGo()
+		if group := s.groups[req.Group]; group != nil && group.consumer != nil {
+			s.classicBeat(group, c, req, false)
+			return
+		}
+		_, code := s.checkHeartbeat(req)
+		s.reply(c.Ticket, heartbeatAnswer(req, code))
+	}
+	m.held = s.holdReply(c.Ticket, g.id, m.id, limit, again,
+		func() { letGo(); s.reply(c.Ticket, heartbeatAnswer(req, errNotCoordinator)) })
+	return true
+}
+
+// awaitRelease notes, or forgets, which partitions a member waits for others to release.
+func (s *Shard) awaitRelease(g *consumerGroup, m *consumerMember, waits bool) {
+	if !waits && len(g.unreleased) == 0 {
+		return
+	}
+	for topic, parts := range g.target[m.id] {
+		for _, p := range parts {
+			switch {
+			case !waits:
+				if g.unreleased[topic][p] == m.id {
+					delete(g.unreleased[topic], p)
+				}
+			case !m.assigned.has(topic, p):
+				if g.unreleased == nil {
+					g.unreleased = make(map[assignors.TopicID]map[int32]string)
+				}
+				if g.unreleased[topic] == nil {
+					g.unreleased[topic] = make(map[int32]string)
+				}
+				g.unreleased[topic][p] = m.id
+			}
+		}
+		if len(g.unreleased[topic]) == 0 {
+			delete(g.unreleased, topic)
+		}
+	}
+}
+
+// dictatedInterval is the heartbeat interval that the answer tells the member.
+func (s *Shard) dictatedInterval(group string, m *consumerMember) time.Duration {
+	interval, set := s.heartbeatInterval(group)
+	if set || !s.cfg.Prompt {
+		return interval
+	}
+	g := s.groups[group].consumer
+	if g.settled(m) && g.groupEpoch == g.assignmentEpoch {
+		return promptInterval
+	}
+	// A large group would be kept busy by heartbeats alone.
+	return min(max(settlingInterval, time.Duration(len(g.members))*time.Millisecond), promptInterval)
+}
+
+// consumerMetadataChanged wakes the held heartbeats of the groups whose topics changed; theirs are the heartbeats that
+// find it out.
+func (s *Shard) consumerMetadataChanged() {
+	if len(s.held) == 0 {
+		return
+	}
+	for _, id := range s.GroupIDs() {
+		g := s.groups[id].consumer
+		if g == nil || g.empty() {
+			continue
+		}
+		if s.metadataHash(g) != g.metadataHash || len(g.regexUsers) > 0 {
+			s.markChanged(g)
+		}
+	}
+}

@@ -1,0 +1,304 @@
+package groups
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/records"
+)
+
+// Conversions between the two protocols, by group.consumer.migration.policy. Groups without members change freely.
+
+func (s *Shard) upgradeAllowed() bool {
+	return s.cfg.ConsumerMigrationPolicy == "upgrade" || s.cfg.ConsumerMigrationPolicy == "bidirectional"
+}
+
+func (s *Shard) downgradeAllowed() bool {
+	return s.cfg.ConsumerMigrationPolicy == "downgrade" || s.cfg.ConsumerMigrationPolicy == "bidirectional"
+}
+
+// upgrade makes a classic group one of the consumer protocol, because a member of that protocol joins. An empty one just goes
+// away, but for its offsets; the group is nil then until its first record.
+func (s *Shard) upgrade(tx *consumerTx, g *group) (*consumerGroup, *refusal) {
+	c := g.classic
+	if c.state == classicEmpty {
+		s.endClassic(tx, g, "a member of the consumer protocol joins the empty group")
+		return nil, nil
+	}
+	cannot := func(format string, args ...any) *refusal {
+		return refuse(errGroupIDNotFound, "Cannot upgrade classic group %s to consumer group because %s", g.id, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case !s.upgradeAllowed():
+		return nil, cannot("online upgrade is disabled.")
+	case c.protocolType != consumerProtocolType:
+		return nil, cannot("the group does not use the consumer embedded protocol.")
+	case len(c.members) > s.cfg.ConsumerMaxSize:
+		return nil, cannot("the group size exceeds the consumer group maximum size.")
+	}
+	members, r := s.upgradedMembers(c, cannot)
+	if r != nil {
+		return nil, r
+	}
+	epoch := c.generation
+	s.endClassic(tx, g, "a member of the consumer protocol joins")
+	for _, m := range members {
+		tx.putMember(m.id, m.attributes)
+	}
+	upgraded := tx.consumer()
+	if upgraded == nil { // nobody is in it but ids that were given out
+		upgraded = newConsumerGroup(g.id)
+	}
+	tx.putGroup(epoch, s.metadataHash(upgraded))
+	for _, m := range members {
+		tx.putTargetMember(m.id, m.assigned)
+	}
+	tx.putTarget(epoch, 0)
+	for _, m := range members {
+		tx.putCurrent(m.id, memberAssignment{epoch: epoch, previous: epoch, state: memberStable, assigned: ownershipOf(m.assigned, epoch)})
+	}
+	upgraded = tx.consumer()
+	tx.onDone = append(tx.onDone, func() {
+		for _, id := range upgraded.order {
+			if m := upgraded.members[id]; m.usesClassic() {
+				s.restartSession(upgraded, m)
+			}
+		}
+	})
+	return upgraded, nil
+}
+
+// endClassic writes the end of a classic group. Those who wait in it are told to rebalance, once it is certain.
+func (s *Shard) endClassic(tx *consumerTx, g *group, cause string) {
+	c := g.classic
+	var beats []*heldReply
+	for _, m := range c.order {
+		beats = append(beats, m.beat)
+		m.beat = nil
+	}
+	var running []*timer
+	for _, t := range c.timers() {
+		if t.running {
+			running = append(running, t)
+		}
+	}
+	tx.undo = append(tx.undo, func() {
+		for _, t := range running {
+			s.startTimer(t, t.at.Sub(s.now))
+		}
+		for i, m := range c.order {
+			m.beat = beats[i]
+		}
+	})
+	tx.add(groupTombstone(g.id))
+	tx.onDone = append(tx.onDone, func() {
+		s.emit(Event{Group: g.id, Kind: EventConverted, Epoch: c.generation, Cause: cause})
+		for _, m := range c.order {
+			s.answerJoin(c, m, func(req *kmsg.JoinGroupRequest) *kmsg.JoinGroupResponse {
+				return joinError(req, m.id, errRebalanceInProgress)
+			})
+			if m.sync != nil {
+				s.reply(m.sync.ticket, syncError(m.sync.req, errRebalanceInProgress))
+				m.sync = nil
+			}
+		}
+		for _, h := range beats {
+			s.releaseHeld(h)
+		}
+	})
+}
+
+// timers are all of a classic group and its members.
+func (c *classicGroup) timers() []*timer {
+	out := []*timer{&c.joinTimer, &c.syncTimer, &c.secondRound}
+	for _, m := range c.order {
+		out = append(out, &m.session)
+	}
+	for _, id := range sortedNames(c.pending) {
+		out = append(out, c.pending[id])
+	}
+	return out
+}
+
+// upgradedMember is a classic member as the consumer group takes it over.
+type upgradedMember struct {
+	id         string
+	attributes memberAttributes
+	assigned   partitionSet
+}
+
+// upgradedMembers reads what the classic members subscribe to and own.
+func (s *Shard) upgradedMembers(c *classicGroup, cannot func(string, ...any) *refusal) ([]upgradedMember, *refusal) {
+	const unreadable = "an invalid metadata or assignment of its members can't be read: %v."
+	out := make([]upgradedMember, 0, len(c.order))
+	owners := make(map[string]string)
+	for _, m := range c.order {
+		u := upgradedMember{id: m.id, assigned: make(partitionSet)}
+		var sub kmsg.ConsumerMemberMetadata
+		if err := sub.ReadFrom(m.metadata(c.protocolOrFirst(m))); err != nil {
+			return nil, cannot(unreadable, err)
+		}
+		if len(m.assignment) > 0 {
+			var a kmsg.ConsumerMemberAssignment
+			if err := a.ReadFrom(m.assignment); err != nil {
+				return nil, cannot(unreadable, err)
+			}
+			if len(a.UserData) > 0 {
+				return nil, cannot("an unsupported custom assignor is in use.")
+			}
+			for _, t := range a.Topics {
+				topic, ok := s.meta.Topic(t.Topic)
+				if !ok || len(t.Partitions) == 0 {
+					continue
+				}
+				u.assigned[topic.ID] = append(u.assigned[topic.ID], t.Partitions...)
+			}
+			sortedSet(u.assigned)
+		}
+		for _, topic := range sortedTopicIDs(u.assigned) {
+			for _, p := range u.assigned[topic] {
+				key := fmt.Sprintf("%x-%d", topic, p)
+				if other, taken := owners[key]; taken {
+					return nil, refuse(errUnknownServerError, "Partition %d of %s is assigned to both %s and %s; a consumer group has one owner for each.",
+						p, s.topicName(topic), other, m.id)
+				}
+				owners[key] = m.id
+			}
+		}
+		u.attributes = memberAttributes{
+			instanceID: m.instanceID, rackID: sub.Rack, clientID: m.clientID, clientHost: m.clientHost,
+			names: uniqueSorted(sub.Topics), rebalanceTimeoutMs: int32(m.rebalanceTimeout.Milliseconds()),
+			classic: &records.ClassicMember{SessionTimeoutMs: int32(m.sessionTimeout.Milliseconds())},
+		}
+		for _, p := range m.protocols {
+			u.attributes.classic.Protocols = append(u.attributes.classic.Protocols, records.ClassicProtocol{Name: p.name, Metadata: p.metadata})
+		}
+		out = append(out, u)
+	}
+	return out, nil
+}
+
+// protocolOrFirst is the chosen protocol, or the member's first while none is chosen.
+func (c *classicGroup) protocolOrFirst(m *classicMember) *string {
+	if c.protocol == nil && len(m.protocols) > 0 {
+		return &m.protocols[0].name
+	}
+	return c.protocol
+}
+
+// mayDowngrade says whether the group becomes a classic one when these members go: all that stay, at least one, are classic.
+func (s *Shard) mayDowngrade(g *consumerGroup, leaving []*consumerMember) bool {
+	classic := g.classicMembers
+	for _, m := range leaving {
+		if m.usesClassic() {
+			classic--
+		}
+	}
+	stay := len(g.members) - len(leaving)
+	return stay > 0 && classic == stay && s.downgradeAllowed() && stay <= s.cfg.MaxSize
+}
+
+// mayDowngradeFor is mayDowngrade where a classic static join takes the place of a member of the consumer protocol.
+func (s *Shard) mayDowngradeFor(g *consumerGroup, replaced *consumerMember) bool {
+	return !replaced.usesClassic() && g.classicMembers == len(g.members)-1 &&
+		s.downgradeAllowed() && len(g.members) <= s.cfg.MaxSize
+}
+
+// joiningStatic is a classic static member that takes another's place in a downgrade.
+type joiningStatic struct {
+	id         string
+	attributes memberAttributes
+	replaces   *consumerMember
+}
+
+// downgrade makes the group a classic one: its generation is the group's epoch, its assignments are the targets. After a removal
+// a rebalance begins at once.
+func (s *Shard) downgrade(tx *consumerTx, g *group, leaving []*consumerMember, joining *joiningStatic) *classicGroup {
+	old := g.consumer
+	type staying struct {
+		id         string
+		attributes memberAttributes
+		target     partitionSet
+	}
+	var members []staying
+	for _, id := range old.order {
+		m := old.members[id]
+		switch {
+		case slices.Contains(leaving, m):
+		case joining != nil && joining.replaces == m:
+			members = append(members, staying{joining.id, joining.attributes, old.target[id]})
+		default:
+			members = append(members, staying{id, m.memberAttributes, old.target[id]})
+		}
+	}
+	slices.SortFunc(members, func(a, b staying) int { return compareNames(a.id, b.id) })
+	upToDate := old.groupEpoch == old.assignmentEpoch
+	everyone := make([]*consumerMember, 0, len(old.order))
+	for _, id := range old.order {
+		everyone = append(everyone, old.members[id])
+	}
+	for _, r := range s.consumerTombstones(g) {
+		tx.add(r)
+	}
+	g = s.groups[tx.group]
+	if g == nil {
+		g = s.addGroup(tx.group)
+	}
+	c := s.newClassicGroup(g)
+	c.generation = old.groupEpoch
+	assignments := make(map[string][]byte, len(members))
+	for _, st := range members {
+		a := st.attributes
+		m := &classicMember{
+			id: st.id, instanceID: a.instanceID, clientID: a.clientID, clientHost: a.clientHost,
+			rebalanceTimeout: millis(a.rebalanceTimeoutMs), sessionTimeout: millis(a.classic.SessionTimeoutMs),
+		}
+		for _, p := range a.classic.Protocols {
+			m.protocols = append(m.protocols, protocol{p.Name, p.Metadata})
+		}
+		s.armSession(g, m)
+		c.insert(m, consumerProtocolType)
+		assignments[st.id] = s.classicAssignment(a.classic, ownershipOf(st.target, 0))
+	}
+	name := c.vote()
+	c.protocol = &name
+	c.state, c.previous = classicStable, classicStable
+	c.findSubscribed()
+	tx.add(groupRecord(g, assignments)) // sets the members' assignments
+	tx.onDone = append(tx.onDone, func() {
+		s.emit(Event{Group: g.id, Kind: EventConverted, Epoch: c.generation, Cause: "only members of the classic protocol are left"})
+		s.stopTimer(old.assign)
+		for _, m := range everyone {
+			s.forgetMember(old, m, "the group is a classic one now")
+		}
+		for _, m := range c.order {
+			s.renewSession(m)
+		}
+		if joining == nil {
+			s.prepareRebalance(g, "the last member of the consumer protocol is gone")
+		} else if !upToDate {
+			s.prepareRebalance(g, fmt.Sprintf("static member %s came back with the classic protocol", cmp.Or(*joining.attributes.instanceID, joining.id)))
+		}
+	})
+	return c
+}
+
+// downgradeForStatic is the join of a classic static member that takes the place of the only member of the consumer protocol.
+func (s *Shard) downgradeForStatic(b *beat, g *group, replaced *consumerMember, attributes memberAttributes, req *kmsg.JoinGroupRequest) {
+	s.emitMember(g.consumer, replaced, Event{Kind: EventReplaced,
+		Cause: fmt.Sprintf("instance %s came back as classic member %s in place of %s", replaced.instance(), b.member, replaced.id)})
+	c := s.downgrade(b.tx, g, nil, &joiningStatic{b.member, attributes, replaced})
+	b.tx.commit()
+	m := c.members[b.member]
+	if c.state == classicPreparing {
+		c.parkJoin(m, b.ticket, req)
+		s.checkJoinPhase(s.groups[b.group])
+		return
+	}
+	resp := c.joined(req, m)
+	resp.LeaderID, resp.Members = "", nil // nobody shall assign anew
+	s.reply(b.ticket, resp)
+}
