@@ -86,9 +86,8 @@ func (c *Cluster) brokersChanged(alive map[int32]bool) {
 			for _, p := range m.topics[name].partitions {
 				old := p.state.Load()
 				s := electLeader(old, m)
-				p.state.Store(s)
+				p.setState(s)
 				if s.epoch != old.epoch {
-					p.leaderChanged(s)
 					moved = append(moved, p)
 				}
 			}
@@ -146,8 +145,7 @@ func (c *Cluster) moveLeader(p *partition, to int32) error {
 	}
 	s.leader = to
 	s.epoch++
-	c.change(func(*metadata) { p.state.Store(&s) })
-	p.leaderChanged(&s)
+	c.change(func(*metadata) { p.setState(&s) })
 	c.historyAdd(EventLeaderMoved, "", fmt.Sprintf("%s-%d is led by broker %d at leader epoch %d", p.topic, p.index, to, s.epoch))
 	return nil
 }

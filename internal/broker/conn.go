@@ -29,6 +29,8 @@ type conn struct {
 	fetch  wire.FetchEncoder
 	out    []byte
 
+	fetching fetching // the Fetch under way
+
 	// ahead carries the one frame that may be read while a request is parked; nil when nobody reads ahead.
 	ahead chan frameOrError
 

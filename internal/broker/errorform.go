@@ -14,6 +14,9 @@ func errorForm(r *request, code wire.Code) answer {
 }
 
 func errorResponse(body kmsg.Request, code wire.Code) answer {
+	if resp := dataErrorForm(body, code); resp != nil {
+		return resp
+	}
 	if resp := groups.Refuse(body, int16(code)); resp != nil {
 		return resp
 	}

@@ -11,6 +11,14 @@ const maxKey = 93
 // handlers is the protocol's table of contents: what is not here is not served, nor advertised.
 func handlers() [maxKey]handler {
 	return [maxKey]handler{
+		wire.Produce:                (*request).produce,
+		wire.Fetch:                  (*request).fetch,
+		wire.ListOffsets:            (*request).listOffsets,
+		wire.DeleteRecords:          (*request).deleteRecords,
+		wire.InitProducerID:         (*request).initProducerID,
+		wire.OffsetForLeaderEpoch:   (*request).offsetForLeaderEpoch,
+		wire.DescribeLogDirs:        (*request).describeLogDirs,
+		wire.DescribeProducers:      (*request).describeProducers,
 		wire.Metadata:               (*request).metadata,
 		wire.OffsetCommit:           (*request).offsetCommit,
 		wire.OffsetFetch:            (*request).offsetFetch,

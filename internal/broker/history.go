@@ -19,6 +19,7 @@ const (
 	EventTopicDeleted  groups.EventKind = "topic deleted"
 	EventTopicGrown    groups.EventKind = "topic grown"
 	EventTimeMoved     groups.EventKind = "time moved"
+	EventSessionOpened groups.EventKind = "fetch session opened"
 	EventSessionGone   groups.EventKind = "fetch session gone"
 )
 

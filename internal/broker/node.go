@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // node is one broker of the cluster: a listener and its connections.
@@ -12,6 +13,9 @@ type node struct {
 	id      int32
 	listen  string // as asked for; after the first start with the port it got, which a restart keeps
 	rack    string
+
+	sessions atomic.Pointer[fetchSessions]             // new with each start
+	expired  struct{ consumer, follower atomic.Int64 } // fetches ended by the clock
 
 	mu       sync.Mutex
 	listener net.Listener // nil while stopped
@@ -24,6 +28,7 @@ func (n *node) start() error {
 	if err != nil {
 		return fmt.Errorf("broker %d can't listen on %s: %w", n.id, n.listen, err)
 	}
+	n.newSessions()
 	n.mu.Lock()
 	n.listener = l
 	n.listen = l.Addr().String()

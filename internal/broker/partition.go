@@ -172,10 +172,3 @@ func signal(ch chan struct{}) {
 
 // codecs are scratch memory for looking into compressed batches.
 var codecs = sync.Pool{New: func() any { return new(partitionlog.Codecs) }}
-
-// leaderChanged starts the leader epoch of the new state in the log and wakes who waits here.
-func (p *partition) leaderChanged(s *partitionState) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.log.NewLeaderEpoch(s.epoch)
-}

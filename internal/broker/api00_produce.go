@@ -1,0 +1,229 @@
+package broker
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+	"github.com/fakekafka/fakekafka/partitionlog"
+)
+
+// Produce, v3-13. v5 log start offsets, v7 zstd, v8 record errors, v10 leader hints (KIP-951), v12 implicit add to the
+// transaction, v13 topic ids.
+//
+// Kafka never answers null record data; here it is INVALID_RECORD, as empty data is.
+
+// producing is one Produce under way.
+type producing struct {
+	r       *request
+	req     *kmsg.ProduceRequest
+	entries []produceEntry
+}
+
+// produceEntry is one partition of the request and its answer.
+type produceEntry struct {
+	topic   string
+	id      [16]byte
+	records []byte
+	resp    kmsg.ProduceResponseTopicPartition
+	leader  int32 // of the hint, -1 without one
+}
+
+func (r *request) produce() (answer, error) {
+	p := &producing{r: r, req: r.body.(*kmsg.ProduceRequest)}
+	p.collect()
+	if code, why := p.wholeRequest(); code != wire.None {
+		for i := range p.entries {
+			p.entries[i].refuse(code, -1)
+			if code == wire.CorruptMessage {
+				p.entries[i].resp.ErrorMessage = &why
+			}
+		}
+	} else {
+		p.appendAll()
+	}
+	if p.req.Acks == 0 {
+		for i := range p.entries {
+			if e := &p.entries[i]; e.resp.ErrorCode != 0 {
+				return nil, noAnswer("a Produce with acks=0 failed: %s-%d %s", e.topic, e.resp.Partition, wire.Code(e.resp.ErrorCode))
+			}
+		}
+		return nil, nil
+	}
+	return p.answer(), nil
+}
+
+// collect lists the request's partitions. One that is named twice is one entry: the last one's records count.
+func (p *producing) collect() {
+	n := 0
+	for i := range p.req.Topics {
+		n += len(p.req.Topics[i].Partitions)
+	}
+	p.entries = make([]produceEntry, 0, n)
+	type place struct {
+		topic     string
+		id        [16]byte
+		partition int32
+	}
+	var at map[place]int
+	if n > 1 {
+		at = make(map[place]int, n)
+	}
+	for i := range p.req.Topics {
+		t := &p.req.Topics[i]
+		for j := range t.Partitions {
+			part := &t.Partitions[j]
+			if at != nil {
+				k := place{t.Topic, t.TopicID, part.Partition}
+				if first, named := at[k]; named {
+					p.entries[first].records = part.Records
+					continue
+				}
+				at[k] = len(p.entries)
+			}
+			e := produceEntry{topic: t.Topic, id: t.TopicID, records: part.Records, leader: -1}
+			e.resp = kmsg.NewProduceResponseTopicPartition()
+			e.resp.Partition = part.Partition
+			e.resp.BaseOffset, e.resp.LogAppendTime, e.resp.LogStartOffset = -1, -1, -1
+			p.entries = append(p.entries, e)
+		}
+	}
+}
+
+// wholeRequest looks at the first batch of every partition before anything else: whether any is transactional. A header that
+// can't be read fails the whole request, and so does a transactional batch without a transactional id.
+func (p *producing) wholeRequest() (code wire.Code, why string) {
+	transactional := false
+	for i := range p.entries {
+		if reason, broken := partitionlog.BrokenFirstHeader(p.entries[i].records); broken {
+			return wire.CorruptMessage, reason
+		}
+		transactional = transactional || partitionlog.FirstBatchTransactional(p.entries[i].records)
+	}
+	if transactional {
+		// Transactions are not served yet; no client has a transactional id that was given to it here.
+		return wire.TransactionalIDAuthorizationFailed, ""
+	}
+	return wire.None, ""
+}
+
+// appendAll appends partition by partition.
+func (p *producing) appendAll() {
+	r := p.r
+	m := r.cluster.meta.Load()
+	now := r.cluster.clock.recordTime().UnixMilli()
+	total := 0
+	for i := range p.entries {
+		total += len(p.entries[i].records)
+	}
+	for i := range p.entries {
+		e := &p.entries[i]
+		topic := m.topics[e.topic]
+		if r.version >= 13 {
+			if topic = m.ids[e.id]; topic == nil {
+				e.refuse(wire.UnknownTopicID, -1)
+				continue
+			}
+		}
+		part := topic.partition(e.resp.Partition)
+		if part == nil {
+			e.refuse(wire.UnknownTopicOrPartition, -1)
+			continue
+		}
+		batch, code := partitionlog.SplitProduce(e.records, r.version)
+		if code != 0 {
+			e.refuse(wire.Code(code), -1)
+			continue
+		}
+		if p.req.Acks < -1 || p.req.Acks > 1 {
+			e.refuse(wire.InvalidRequiredAcks, -1)
+			continue
+		}
+		share := 0
+		if total > 0 {
+			share = int(int64(cap(r.frame)) * int64(len(e.records)) / int64(total))
+		}
+		p.append(e, topic, part, batch, now, share)
+	}
+}
+
+// adminClientID is the client id that Kafka lets write to internal topics.
+const adminClientID = "__admin_client"
+
+// append appends one batch: the checks of the partition in Kafka's order, then those of its log.
+func (p *producing) append(e *produceEntry, topic *topic, part *partition, batch []byte, now int64, share int) {
+	r := p.r
+	if topic.internal && r.client != adminClientID {
+		e.refuse(wire.InvalidTopicException, -1)
+		return
+	}
+	s := part.state.Load()
+	if !s.hosted(r.node.id) || s.leader != r.node.id {
+		e.refuse(wire.NotLeaderOrFollower, -1)
+		if r.version >= 10 {
+			e.resp.CurrentLeader.LeaderID, e.resp.CurrentLeader.LeaderEpoch = s.leader, s.epoch
+			e.leader = s.leader
+		}
+		return
+	}
+	// min.insync.replicas above the number of replicas counts as that number.
+	if p.req.Acks == -1 && len(s.isr) < min(int(topic.configs.MinInsyncReplicas), len(s.replicas)) {
+		part.mu.Lock()
+		start := part.log.LogStart()
+		part.mu.Unlock()
+		e.refuse(wire.NotEnoughReplicas, start)
+		return
+	}
+	scratch := codecs.Get().(*partitionlog.Codecs)
+	defer codecs.Put(scratch)
+	res, err := part.append(now, batch, partitionlog.AppendOptions{
+		Origin: partitionlog.OriginClient, Version: r.version, Codecs: scratch, FrameSize: share,
+	})
+	if err != nil {
+		e.refuse(wire.Code(err.Code), err.LogStart)
+		if err.Message != "" {
+			e.resp.ErrorMessage = &err.Message
+		}
+		for i := range err.Records {
+			bad := kmsg.NewProduceResponseTopicPartitionErrorRecord()
+			bad.RelativeOffset, bad.ErrorMessage = err.Records[i].Index, &err.Records[i].Message
+			e.resp.ErrorRecords = append(e.resp.ErrorRecords, bad)
+		}
+		r.cluster.log.Debug("batch refused", "client", r.client, "topic", part.topic, "partition", part.index,
+			"code", wire.Code(err.Code).String(), "reason", err.Reason)
+		return
+	}
+	// All replicas share the one log, so the batch is on all of the ISR now, and acks=-1 need not wait.
+	e.resp.BaseOffset, e.resp.LogAppendTime, e.resp.LogStartOffset = res.BaseOffset, res.LogAppendTime, res.LogStart
+}
+
+func (e *produceEntry) refuse(code wire.Code, logStart int64) {
+	e.resp.ErrorCode = int16(code)
+	e.resp.LogStartOffset = logStart
+}
+
+func (p *producing) answer() answer {
+	resp := p.req.ResponseKind().(*kmsg.ProduceResponse)
+	var nodes hintedNodes
+	for i := range p.entries {
+		e := &p.entries[i]
+		if n := len(resp.Topics); n == 0 || resp.Topics[n-1].Topic != e.topic || resp.Topics[n-1].TopicID != e.id {
+			t := kmsg.NewProduceResponseTopic()
+			t.Topic, t.TopicID = e.topic, e.id
+			resp.Topics = append(resp.Topics, t)
+		}
+		t := &resp.Topics[len(resp.Topics)-1]
+		t.Partitions = append(t.Partitions, e.resp)
+		if e.leader >= 0 {
+			nodes.add(p.r.cluster.meta.Load(), e.leader)
+		}
+	}
+	for _, n := range nodes {
+		b := kmsg.NewProduceResponseBroker()
+		b.NodeID, b.Host, b.Port = n.id, n.host, n.port
+		if n.rack != "" {
+			b.Rack = &n.rack
+		}
+		resp.Brokers = append(resp.Brokers, b)
+	}
+	return resp
+}

@@ -1,0 +1,96 @@
+package broker
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+	"github.com/fakekafka/fakekafka/partitionlog"
+)
+
+// ListOffsets, v1-11. v2 isolation, v4 leader epochs, v7 max timestamp, v8 earliest local, v9 latest tiered, v10 timeout (there is
+// nothing to wait for without tiered storage), v11 earliest pending upload.
+
+// debuggingReplica may read from any replica.
+const debuggingReplica = -2
+
+func (r *request) listOffsets() (answer, error) {
+	req := r.body.(*kmsg.ListOffsetsRequest)
+	if !validIsolation(req.IsolationLevel) {
+		return errorForm(r, wire.UnknownServerError), nil
+	}
+	named := map[topicPartition]int{}
+	for i := range req.Topics {
+		for j := range req.Topics[i].Partitions {
+			named[topicPartition{req.Topics[i].Topic, req.Topics[i].Partitions[j].Partition}]++
+		}
+	}
+	scratch := codecs.Get().(*partitionlog.Codecs)
+	defer codecs.Put(scratch)
+	resp := req.ResponseKind().(*kmsg.ListOffsetsResponse)
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		rt := kmsg.NewListOffsetsResponseTopic()
+		rt.Topic = t.Topic
+		for j := range t.Partitions {
+			p := &t.Partitions[j]
+			key := topicPartition{t.Topic, p.Partition}
+			rp := kmsg.NewListOffsetsResponseTopicPartition()
+			rp.Partition = p.Partition
+			found := partitionlog.OffsetResult{Timestamp: -1, Offset: -1, LeaderEpoch: -1}
+			switch n := named[key]; {
+			case n == 0:
+				continue // a duplicate that has been answered
+			case n > 1:
+				named[key] = 0
+				found.Code = int16(wire.InvalidRequest)
+			case !partitionlog.ListOffsetsAllows(p.Timestamp, r.version):
+				found.Code = int16(wire.UnsupportedVersion)
+			default:
+				found = r.listOffset(req, t.Topic, p, scratch)
+			}
+			rp.ErrorCode, rp.Timestamp, rp.Offset, rp.LeaderEpoch = found.Code, found.Timestamp, found.Offset, found.LeaderEpoch
+			rt.Partitions = append(rt.Partitions, rp)
+		}
+		if len(rt.Partitions) > 0 || len(t.Partitions) == 0 {
+			resp.Topics = append(resp.Topics, rt)
+		}
+	}
+	return resp, nil
+}
+
+func (r *request) listOffset(req *kmsg.ListOffsetsRequest, topic string, p *kmsg.ListOffsetsRequestTopicPartition, scratch *partitionlog.Codecs) partitionlog.OffsetResult {
+	part, code := r.replica(topic, p.Partition, p.CurrentLeaderEpoch, req.ReplicaID != debuggingReplica)
+	if code != wire.None {
+		return partitionlog.OffsetResult{Code: int16(code), Timestamp: -1, Offset: -1, LeaderEpoch: -1}
+	}
+	part.mu.Lock()
+	defer part.mu.Unlock()
+	return part.log.ListOffsets(p.Timestamp, partitionlog.ListOptions{
+		ReadCommitted: req.IsolationLevel == 1, Follower: req.ReplicaID != -1, CurrentLeaderEpoch: -1, Codecs: scratch,
+	})
+}
+
+type topicPartition struct {
+	topic     string
+	partition int32
+}
+
+// replica finds a partition of a request by name, with Kafka's checks in order: unknown 3, not on this node 6, the request's idea of
+// the leader epoch 74 or 75, and (where only the leader may answer) not the leader 6.
+func (r *request) replica(topic string, index, currentLeaderEpoch int32, onlyLeader bool) (*partition, wire.Code) {
+	p := r.cluster.meta.Load().partition(topic, index)
+	if p == nil {
+		return nil, wire.UnknownTopicOrPartition
+	}
+	s := p.state.Load()
+	if !s.hosted(r.node.id) {
+		return nil, wire.NotLeaderOrFollower
+	}
+	if code := s.checkLeaderEpoch(currentLeaderEpoch); code != wire.None {
+		return nil, code
+	}
+	if onlyLeader && s.leader != r.node.id {
+		return nil, wire.NotLeaderOrFollower
+	}
+	return p, wire.None
+}
