@@ -12,6 +12,7 @@ import (
 // commitRequest is what OffsetCommit and TxnOffsetCommit have in common.
 type commitRequest struct {
 	group      string
+	clientID   string
 	memberID   string
 	instanceID *string
 	epoch      int32 // generation or member epoch; negative: none
@@ -36,7 +37,7 @@ type offsetToCommit struct {
 func (s *Shard) offsetCommit(c Command, req *kmsg.OffsetCommitRequest) {
 	resp := commitError(req, errNone)
 	commit := commitRequest{
-		group: req.Group, memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, version: req.Version,
+		group: req.Group, clientID: c.Client.ID, memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, version: req.Version,
 	}
 	for i, t := range req.Topics {
 		topic, known := s.meta.Topic(t.Topic)
@@ -90,7 +91,7 @@ func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 	}
 	resp := txnCommitError(req, errNone)
 	commit := commitRequest{
-		group: req.Group, memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, version: req.Version, txn: true,
+		group: req.Group, clientID: c.Client.ID, memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, version: req.Version, txn: true,
 	}
 	for i, t := range req.Topics {
 		topic, known := s.meta.Topic(t.Topic)
@@ -188,7 +189,7 @@ func (s *Shard) emitCommits(r commitRequest, kind EventKind) {
 	for _, o := range r.offsets {
 		if *o.answer == errNone {
 			s.emit(Event{
-				Group: r.group, Kind: kind, Member: r.memberID, InstanceID: text(r.instanceID), Epoch: r.epoch,
+				Group: r.group, Kind: kind, Member: r.memberID, ClientID: r.clientID, InstanceID: text(r.instanceID), Epoch: max(r.epoch, 0),
 				Partitions: o.single(), Offset: o.offset,
 			})
 		}

@@ -86,14 +86,14 @@ func (o *offsets) list() (committed, pending []CommittedOffset) {
 		committed = append(committed, show(tp, o.committed[tp], -1))
 	}
 	for _, id := range o.producers() {
-		for _, tp := range sortedKeys(o.pending[id]) {
+		for _, tp := range sortedOffsets(o.pending[id]) {
 			pending = append(pending, show(tp, o.pending[id][tp], id))
 		}
 	}
 	return committed, pending
 }
 
-func sortedKeys(m map[topicPartition]storedOffset) []topicPartition {
+func sortedOffsets(m map[topicPartition]storedOffset) []topicPartition {
 	keys := make([]topicPartition, 0, len(m))
 	for tp := range m {
 		keys = append(keys, tp)
@@ -194,7 +194,7 @@ func (s *Shard) endTransaction(producerID int64, commit bool) {
 	for _, id := range ids {
 		g := s.groups[id]
 		pending := g.offsets.pending[producerID]
-		for _, tp := range sortedKeys(pending) {
+		for _, tp := range sortedOffsets(pending) {
 			v := pending[tp]
 			switch old, ok := g.offsets.committed[tp]; {
 			case !commit:

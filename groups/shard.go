@@ -268,7 +268,11 @@ func (s *Shard) reply(t Ticket, r kmsg.Response) {
 	}
 }
 
+// emit tells of a change; what a replay repeats is no news.
 func (s *Shard) emit(e Event) {
+	if s.phase == phaseLoading {
+		return
+	}
 	if e.At.IsZero() {
 		e.At = s.now
 	}
