@@ -1,0 +1,275 @@
+package broker
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/partitionlog"
+)
+
+// rawClient is a connection that speaks kmsg's structs, with nothing of a client around it.
+type rawClient struct {
+	tb   testing.TB
+	nc   net.Conn
+	corr int32
+	buf  []byte
+}
+
+func startCluster(tb testing.TB, o Options) *Cluster {
+	tb.Helper()
+	o.Bug = func(text string) { tb.Error(text) }
+	c, err := New(o)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, c.Close()) })
+	return c
+}
+
+func dialRaw(tb testing.TB, c *Cluster) *rawClient {
+	tb.Helper()
+	nc, err := net.Dial("tcp", c.Addrs()[0])
+	require.NoError(tb, err)
+	tb.Cleanup(func() { nc.Close() })
+	return &rawClient{tb: tb, nc: nc}
+}
+
+var rawFormatter = kmsg.NewRequestFormatter(kmsg.FormatterClientID("raw"))
+
+func (c *rawClient) send(req kmsg.Request) {
+	c.corr++
+	_, err := c.nc.Write(rawFormatter.AppendRequest(nil, req, c.corr))
+	require.NoError(c.tb, err)
+}
+
+func (c *rawClient) receive(req kmsg.Request) kmsg.Response {
+	require.NoError(c.tb, c.nc.SetReadDeadline(time.Now().Add(20*time.Second)))
+	var size [4]byte
+	_, err := io.ReadFull(c.nc, size[:])
+	require.NoError(c.tb, err)
+	n := int(binary.BigEndian.Uint32(size[:]))
+	if cap(c.buf) < n {
+		c.buf = make([]byte, n)
+	}
+	frame := c.buf[:n]
+	_, err = io.ReadFull(c.nc, frame)
+	require.NoError(c.tb, err)
+	require.Equal(c.tb, uint32(c.corr), binary.BigEndian.Uint32(frame))
+	frame = frame[4:]
+	if req.IsFlexible() {
+		frame = frame[1:]
+	}
+	resp := req.ResponseKind()
+	require.NoError(c.tb, resp.ReadFrom(frame))
+	return resp
+}
+
+func (c *rawClient) ask(req kmsg.Request) kmsg.Response {
+	c.send(req)
+	return c.receive(req)
+}
+
+func oneBatch(tb testing.TB, records, valueSize int) []byte {
+	tb.Helper()
+	list := make([]partitionlog.Record, records)
+	for i := range list {
+		list[i] = partitionlog.Record{Timestamp: time.Now().UnixMilli(), Value: make([]byte, valueSize)}
+	}
+	batch, err := partitionlog.BuildBatch(list, partitionlog.BatchOptions{ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1})
+	require.NoError(tb, err)
+	return batch
+}
+
+func produceRequest(topic string, partition int32, batch []byte) *kmsg.ProduceRequest {
+	req := kmsg.NewPtrProduceRequest()
+	req.Version, req.Acks, req.TimeoutMillis = 12, -1, 5000
+	t := kmsg.NewProduceRequestTopic()
+	t.Topic = topic
+	p := kmsg.NewProduceRequestTopicPartition()
+	p.Partition, p.Records = partition, batch
+	t.Partitions = append(t.Partitions, p)
+	req.Topics = append(req.Topics, t)
+	return req
+}
+
+func (c *rawClient) produce(topic string, partition int32, batch []byte) int64 {
+	c.tb.Helper()
+	p := c.ask(produceRequest(topic, partition, batch)).(*kmsg.ProduceResponse).Topics[0].Partitions[0]
+	require.Zero(c.tb, p.ErrorCode)
+	return p.BaseOffset
+}
+
+func fetchRequest(topic string, wait time.Duration, partitions ...int32) *kmsg.FetchRequest {
+	req := kmsg.NewPtrFetchRequest()
+	req.Version, req.MaxWaitMillis, req.MinBytes, req.MaxBytes, req.SessionEpoch = 12, int32(wait.Milliseconds()), 1, 50<<20, -1
+	t := kmsg.NewFetchRequestTopic()
+	t.Topic = topic
+	for _, i := range partitions {
+		p := kmsg.NewFetchRequestTopicPartition()
+		p.Partition, p.PartitionMaxBytes, p.CurrentLeaderEpoch, p.LastFetchedEpoch = i, 1<<20, -1, -1
+		t.Partitions = append(t.Partitions, p)
+	}
+	req.Topics = append(req.Topics, t)
+	return req
+}
+
+func TestProduceAndFetch(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "orders", Partitions: 3}}})
+	a, b := dialRaw(t, c), dialRaw(t, c)
+
+	waiting := fetchRequest("orders", 20*time.Second, 0, 1, 2)
+	b.send(waiting)
+	batch := oneBatch(t, 3, 100)
+	require.Equal(t, int64(0), a.produce("orders", 1, batch))
+	got := b.receive(waiting).(*kmsg.FetchResponse)
+	require.Len(t, got.Topics, 1)
+	require.Len(t, got.Topics[0].Partitions, 3)
+	require.Empty(t, got.Topics[0].Partitions[0].RecordBatches)
+	require.Len(t, got.Topics[0].Partitions[1].RecordBatches, len(batch))
+	require.Equal(t, int64(3), got.Topics[0].Partitions[1].HighWatermark)
+}
+
+func TestSessionWaits(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "orders", Partitions: 3}}})
+	a, b := dialRaw(t, c), dialRaw(t, c)
+	open := fetchRequest("orders", 0, 0, 1, 2)
+	open.SessionEpoch = 0
+	id := b.ask(open).(*kmsg.FetchResponse).SessionID
+	require.Positive(t, id)
+	offset := int64(0)
+	for epoch := int32(1); epoch < 20; epoch++ {
+		req := fetchRequest("orders", 20*time.Second)
+		if offset > 0 {
+			req = fetchRequest("orders", 20*time.Second, 2)
+			req.Topics[0].Partitions[0].FetchOffset = offset
+		}
+		req.SessionID, req.SessionEpoch = id, epoch
+		b.send(req)
+		a.produce("orders", 2, oneBatch(t, 2, 10))
+		got := b.receive(req).(*kmsg.FetchResponse)
+		require.Zero(t, got.ErrorCode)
+		require.Equal(t, id, got.SessionID)
+		require.Len(t, got.Topics, 1)
+		require.Len(t, got.Topics[0].Partitions, 1)
+		require.Equal(t, int32(2), got.Topics[0].Partitions[0].Partition)
+		offset += 2
+		require.Equal(t, offset, got.Topics[0].Partitions[0].HighWatermark)
+	}
+	list := c.FetchSessions()
+	require.Len(t, list, 1)
+	require.Equal(t, int32(20), list[0].Epoch)
+	require.NoError(t, c.EvictFetchSession(id))
+	again := fetchRequest("orders", 0)
+	again.SessionID, again.SessionEpoch = id, 20
+	require.Equal(t, int16(70), b.ask(again).(*kmsg.FetchResponse).ErrorCode)
+	stats := c.FetchSessionStats().Clients["raw"]
+	require.Equal(t, int64(1), stats.Full)
+	require.Equal(t, int64(19), stats.Incremental)
+	require.Equal(t, int64(1), stats.NotFound)
+}
+
+// A request that another one overtakes on the same session goes on waiting for what it had asked, and then is told so.
+func TestOvertakenWhileWaiting(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "orders", Partitions: 2}}})
+	a, b, p := dialRaw(t, c), dialRaw(t, c), dialRaw(t, c)
+	open := fetchRequest("orders", 0, 0, 1)
+	open.SessionEpoch = 0
+	id := a.ask(open).(*kmsg.FetchResponse).SessionID
+	incremental := func(epoch int32, wait time.Duration) *kmsg.FetchRequest {
+		req := fetchRequest("orders", wait)
+		req.SessionID, req.SessionEpoch = id, epoch
+		return req
+	}
+	first := incremental(1, 20*time.Second)
+	a.send(first)
+	require.Eventually(t, func() bool { return c.FetchSessions()[0].Epoch == 2 }, 10*time.Second, time.Millisecond)
+	second := incremental(2, 0)
+	require.Zero(t, b.ask(second).(*kmsg.FetchResponse).ErrorCode)
+	p.produce("orders", 1, oneBatch(t, 1, 10))
+	got := a.receive(first).(*kmsg.FetchResponse)
+	require.Equal(t, int16(71), got.ErrorCode)
+	require.Equal(t, id, got.SessionID)
+	require.Empty(t, got.Topics)
+	require.Len(t, b.ask(incremental(3, 0)).(*kmsg.FetchResponse).Topics, 1)
+}
+
+// Watching must not leave anything behind on partitions that nothing ever happens to.
+func TestNobodyWatchesForClosedSessions(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "orders", Partitions: 2}}})
+	a := dialRaw(t, c)
+	for range 5 {
+		open := fetchRequest("orders", 0, 0, 1)
+		open.SessionEpoch = 0
+		id := a.ask(open).(*kmsg.FetchResponse).SessionID
+		next := fetchRequest("orders", 0)
+		next.SessionID, next.SessionEpoch = id, 1
+		require.Zero(t, a.ask(next).(*kmsg.FetchResponse).ErrorCode)
+		next.SessionEpoch = -1
+		require.Zero(t, a.ask(next).(*kmsg.FetchResponse).ErrorCode)
+	}
+	short := fetchRequest("orders", 2*time.Millisecond, 0, 1)
+	a.ask(short)
+	for _, p := range c.meta.Load().topics["orders"].partitions {
+		p.mu.Lock()
+		require.Empty(t, p.watchers)
+		p.mu.Unlock()
+	}
+}
+
+// BenchmarkSessionFetch is an incremental fetch through a socket, by the number of partitions of its session, when nothing changed and
+// when one did.
+func BenchmarkSessionFetch(b *testing.B) {
+	for _, n := range []int32{1, 100, 10_000, 100_000} {
+		for _, active := range []bool{false, true} {
+			b.Run(fmt.Sprintf("active=%v/partitions=%d", active, n), func(b *testing.B) {
+				c := startCluster(b, Options{Topics: []TopicSpec{{Name: "wide", Partitions: n}}})
+				raw := dialRaw(b, c)
+				all := make([]int32, n)
+				for i := range all {
+					all[i] = int32(i)
+				}
+				open := fetchRequest("wide", 0, all...)
+				open.SessionEpoch = 0
+				id := raw.ask(open).(*kmsg.FetchResponse).SessionID
+				none := fetchRequest("wide", 0)
+				none.Topics = nil
+				one := fetchRequest("wide", 0, n/2)
+				epoch, offset := int32(1), int64(0)
+				next := func(req *kmsg.FetchRequest) *kmsg.FetchResponse {
+					req.SessionID, req.SessionEpoch = id, epoch
+					epoch++
+					return raw.ask(req).(*kmsg.FetchResponse)
+				}
+				next(none) // the first one reads all
+				batch := oneBatch(b, 1, 100)
+				p := c.meta.Load().topics["wide"].partitions[n/2]
+				b.ReportAllocs()
+				b.ResetTimer()
+				for b.Loop() {
+					if !active {
+						next(none)
+						continue
+					}
+					_, err := p.append(time.Now().UnixMilli(), append([]byte(nil), batch...), partitionlog.AppendOptions{})
+					if err != nil {
+						b.Fatal(err)
+					}
+					one.Topics[0].Partitions[0].FetchOffset = offset
+					offset++
+					if got := next(one); len(got.Topics) != 1 {
+						b.Fatal("no records")
+					}
+				}
+			})
+		}
+	}
+}
