@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
 // checkClientMetrics checks all settings of a client metrics subscription.
@@ -87,7 +89,7 @@ func (c *Cluster) alterLogger(node int32, r *Alteration, validateOnly bool) *Err
 		case Append, Subtract:
 			return &Error{invalidRequest, s.Op.String() + " operation is not allowed for the BROKER_LOGGER resource"}
 		default:
-			return &Error{invalidRequest, "Unknown operations type " + s.Op.String()}
+			return &Error{wire.UnknownServerError, ""}
 		}
 	}
 	if !validateOnly {

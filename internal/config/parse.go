@@ -26,7 +26,11 @@ func (r refusal) Error() string { return string(r) }
 
 // invalid is Kafka's text for a bad value; reason is the part after the value.
 func invalid(name, shown, reason string) error {
-	return refusal(fmt.Sprintf("Invalid value %s for configuration %s: %s", shown, name, reason))
+	text := fmt.Sprintf("Invalid value %s for configuration %s", shown, name)
+	if reason != "" {
+		text += ": " + reason
+	}
+	return refusal(text)
 }
 
 // parse reads a value as Kafka's ConfigDef does, and checks it.

@@ -46,6 +46,8 @@ const (
 )
 
 // Error is a refusal: the code for the client and the text for its message field.
+// An empty text is a null in the answers to alter requests, and an empty string in
+// those to DescribeConfigs.
 type Error struct {
 	Code    wire.Code
 	Message string
