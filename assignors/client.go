@@ -32,6 +32,8 @@ type Group struct {
 	Topics map[string]Topic
 	// Members in any order.
 	Members []Member
+	// Left are members that have left since the last round. No assignor looks at them; Explain tells what they had.
+	Left []Member
 	// LedGeneration is the highest generation the same leader saw in earlier rounds; 0 is none. Only the sticky assignors look
 	// at it: the Java classes never forget it, and older claims than that count for less.
 	LedGeneration int32
@@ -62,9 +64,10 @@ type round struct {
 	oneSub      bool      // all members have one list
 	subscribers [][]int32 // by topic: members, ascending
 
-	owner []int32 // by partition: member or -1
-	why   []why   // by partition, for Explain; nil when nobody asked
-	heir  []int32 // by withheld partition: who gets it later, for Explain; nil when nobody asked
+	owner []int32    // by partition: member or -1
+	why   []why      // by partition, for Explain; nil when nobody asked
+	match *rackTable // sticky: set when racks decide what may be kept
+	heir  []int32    // by withheld partition: who gets it later, for Explain; nil when nobody asked
 }
 
 func (r *round) member(m int32) *Member { return &r.group.Members[r.members[m]] }

@@ -102,7 +102,7 @@ func (s *topicShare) fill(r *round) {
 		n := int32(0)
 		for room := s.room(int32(k)); n < room && p < end; p++ {
 			if r.owner[p] < 0 {
-				r.give(p, m, whyRun)
+				r.give(p, m, whyRunRest)
 				n++
 			}
 		}

@@ -32,6 +32,9 @@ func (a sticky) compute(r *round) error {
 	c := a.readClaims(r)
 	x := r.racks()
 	match := x != nil && x.useRacks(upTo(int32(len(r.members))), 0, int32(len(r.owner)))
+	if match {
+		r.match = x
+	}
 	if !r.equalSubscriptions() {
 		general(r, c, x, match)
 		if a.cooperative {

@@ -7,6 +7,7 @@ const (
 	whyNone      why = iota
 	whyRun           // range: the member's run of consecutive partitions
 	whyRunRack       // range: matched by rack before the runs were cut
+	whyRunRest       // range: what was left for the member after matching by rack
 	whyTurn          // roundrobin: the member's turn
 	whyKept          // sticky, uniform: the member had it
 	whyShare         // sticky: fills the member up to its share
