@@ -94,13 +94,21 @@ func (l *Log) maybeRoll(now int64, size int, maxTimestamp, lastOffset int64) boo
 	s := l.active()
 	switch {
 	case s.size() > l.cfg.SegmentBytes-size:
-	case !s.empty() && s.waited(now, maxTimestamp) > l.cfg.SegmentMs-s.jitter:
+	case !s.empty() && s.waited(now, maxTimestamp) > l.cfg.segmentMs()-s.jitter:
 	case lastOffset-s.base > maxSegmentSpan:
 	default:
 		return false
 	}
 	l.roll(now)
 	return true
+}
+
+// segmentMs is segment.ms, or max.compaction.lag.ms where that is less: the active segment is never compacted.
+func (c *Config) segmentMs() int64 {
+	if c.CleanupCompact && c.MaxCompactionLagMs > 0 {
+		return min(c.SegmentMs, c.MaxCompactionLagMs)
+	}
+	return c.SegmentMs
 }
 
 // waited is how long a segment has been filled by the time of its records, or since it was made if its first has none.
