@@ -40,10 +40,14 @@ def consume(addr, topic, group, members, n):
 
     def member(i):
         nonlocal left
+        # A poll that ends while the group forms can lose the member's assignment until its session expires, on any broker.
+        patience = 60_000
         consumer = KafkaConsumer(topic, bootstrap_servers=addr, group_id=group, auto_offset_reset="earliest")
         try:
             while not done.is_set():
-                polled = consumer.poll(timeout_ms=100)
+                polled = consumer.poll(timeout_ms=patience)
+                if polled:
+                    patience = 100
                 with lock:
                     for r in (r for rs in polled.values() for r in rs):
                         fields = [b64encode(r.key), b"-" if r.value is None else b64encode(r.value)]
