@@ -59,7 +59,12 @@ func (r *request) metadata() (answer, error) {
 		} else if r.autoCreates(req) {
 			create = append(create, name)
 		}
-		resp.Topics = append(resp.Topics, unknownTopic(&name, [16]byte{}, code, req))
+		t := unknownTopic(&name, [16]byte{}, code)
+		t.IsInternal = isInternal(name)
+		if req.IncludeTopicAuthorizedOperations {
+			t.AuthorizedOperations = topicOperations
+		}
+		resp.Topics = append(resp.Topics, t)
 	}
 	if len(create) > 0 {
 		// Kafka answers before the topics exist, and so do we: clients are built for that.
@@ -95,7 +100,7 @@ func (r *request) metadataByID(m *metadata, req *kmsg.MetadataRequest, resp *kms
 		if known := m.ids[t.TopicID]; known != nil {
 			resp.Topics = append(resp.Topics, r.describeTopic(m, req, known))
 		} else {
-			resp.Topics = append(resp.Topics, unknownTopic(nil, t.TopicID, wire.UnknownTopicID, req))
+			resp.Topics = append(resp.Topics, unknownTopic(nil, t.TopicID, wire.UnknownTopicID))
 		}
 	}
 }
@@ -127,12 +132,10 @@ func rackPtr(rack string) *string {
 	return &rack
 }
 
-func unknownTopic(name *string, id [16]byte, code wire.Code, req *kmsg.MetadataRequest) kmsg.MetadataResponseTopic {
+func unknownTopic(name *string, id [16]byte, code wire.Code) kmsg.MetadataResponseTopic {
 	t := kmsg.NewMetadataResponseTopic()
 	t.ErrorCode, t.Topic, t.TopicID = int16(code), name, id
-	t.IsInternal = name != nil && isInternal(*name)
 	t.AuthorizedOperations = noOperations
-	_ = req
 	return t
 }
 
@@ -173,26 +176,27 @@ func metadataError(req *kmsg.MetadataRequest, code wire.Code) *kmsg.MetadataResp
 		if name == nil && req.Version < 12 {
 			name = kmsg.StringPtr("")
 		}
-		resp.Topics = append(resp.Topics, unknownTopic(name, t.TopicID, code, req))
+		resp.Topics = append(resp.Topics, unknownTopic(name, t.TopicID, code))
 	}
 	return resp
 }
 
-// autoCreate makes topics that a Metadata request named, with the broker's defaults. On the loop.
+// autoCreate makes topics that a Metadata request named, with the broker's defaults. One that can't be created is left out: the
+// client goes on hearing that it is unknown. On the loop.
 func (c *Cluster) autoCreate(names []string) {
 	m := c.meta.Load()
 	var plans []*topicPlan
 	for _, name := range names {
-		if m.topics[name] != nil {
-			continue
-		}
 		if isInternal(name) {
 			c.createInternal(name)
 			continue
 		}
-		v := c.settings(c.nodes[0].id)
-		rf := min(int16(v.Int("default.replication.factor")), int16(len(c.nodes)))
-		plans = append(plans, &topicPlan{name: name, assignments: c.place(0, v.Int32("num.partitions"), rf)})
+		p, err := c.planTopic(m, wantedTopic{name: name, partitions: -1, replicas: -1})
+		if err == nil {
+			plans = append(plans, p)
+		} else if err.code != wire.TopicAlreadyExists { // created since the client asked
+			c.log.Warn("a topic can't be created automatically", "topic", name, "reason", err.text)
+		}
 	}
 	if len(plans) > 0 {
 		c.createTopics(plans)

@@ -60,6 +60,20 @@ func (r *request) findCoordinator() (answer, error) {
 	return resp, nil
 }
 
+func findCoordinatorError(req *kmsg.FindCoordinatorRequest, code wire.Code, text string) *kmsg.FindCoordinatorResponse {
+	resp := req.ResponseKind().(*kmsg.FindCoordinatorResponse)
+	if req.Version < 4 {
+		resp.ErrorCode, resp.ErrorMessage, resp.NodeID, resp.Port = int16(code), &text, -1, -1
+		return resp
+	}
+	for _, key := range req.CoordinatorKeys {
+		c := kmsg.NewFindCoordinatorResponseCoordinator()
+		c.Key, c.ErrorCode, c.ErrorMessage, c.NodeID, c.Port = key, int16(code), &text, -1, -1
+		resp.Coordinators = append(resp.Coordinators, c)
+	}
+	return resp
+}
+
 func notFound(code wire.Code, text string) found {
 	return found{code: code, text: text, node: -1, port: -1}
 }

@@ -48,9 +48,9 @@ func (r *request) features(resp *kmsg.ApiVersionsResponse) {
 			s.Name, s.MinVersion, s.MaxVersion = f.Name, f.Min, f.Max
 			resp.SupportedFeatures = append(resp.SupportedFeatures, s)
 		}
-		if f.Finalized > 0 {
+		if level := r.cluster.finalized(f); level > 0 {
 			s := kmsg.NewApiVersionsResponseFinalizedFeature()
-			s.Name, s.MinVersionLevel, s.MaxVersionLevel = f.Name, f.Finalized, f.Finalized
+			s.Name, s.MinVersionLevel, s.MaxVersionLevel = f.Name, level, level
 			resp.FinalizedFeatures = append(resp.FinalizedFeatures, s)
 		}
 	}

@@ -7,35 +7,48 @@ import (
 )
 
 // DescribeCluster, key 60, versions 0-2 (KIP-700).
-//   v1: endpoint type (KIP-919); v2: fenced brokers.
-// A stopped broker of ours is gone, not fenced.
+//   v1: endpoint type (KIP-919); v2: fenced brokers (KIP-1073), which are our stopped ones.
+
+const (
+	endpointBrokers     = 1
+	endpointControllers = 2
+)
 
 func (r *request) describeCluster() (answer, error) {
 	req := r.body.(*kmsg.DescribeClusterRequest)
-	resp := req.ResponseKind().(*kmsg.DescribeClusterResponse)
-	resp.ClusterAuthorizedOperations = noOperations
-	if r.version >= 1 && req.EndpointType != 1 {
-		code, text := wire.UnsupportedEndpointType, "Unsupported endpoint type"
-		if req.EndpointType == 2 {
-			code, text = wire.MismatchedEndpointType, "The request was sent to an endpoint of the wrong type."
+	if r.version >= 1 {
+		switch req.EndpointType {
+		case endpointBrokers:
+		case endpointControllers:
+			return describeClusterError(req, wire.MismatchedEndpointType, "The request was sent to an endpoint of the wrong type."), nil
+		default:
+			return describeClusterError(req, wire.UnsupportedEndpointType, "Unsupported endpoint type"), nil
 		}
-		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
-		return resp, nil
 	}
 	m := r.cluster.meta.Load()
+	resp := req.ResponseKind().(*kmsg.DescribeClusterResponse)
 	resp.ClusterID = r.cluster.id
 	resp.ControllerID = r.cluster.controller(m)
-	resp.EndpointType = 1
+	resp.EndpointType = endpointBrokers
 	for _, n := range m.nodes {
-		if !n.alive {
+		if !n.alive && !req.IncludeFencedBrokers {
 			continue
 		}
 		b := kmsg.NewDescribeClusterResponseBroker()
-		b.NodeID, b.Host, b.Port, b.Rack = n.id, n.host, n.port, rackPtr(n.rack)
+		b.NodeID, b.Host, b.Port, b.Rack, b.IsFenced = n.id, n.host, n.port, rackPtr(n.rack), !n.alive
 		resp.Brokers = append(resp.Brokers, b)
 	}
+	resp.ClusterAuthorizedOperations = noOperations
 	if req.IncludeClusterAuthorizedOperations {
 		resp.ClusterAuthorizedOperations = clusterOperations
 	}
 	return resp, nil
+}
+
+func describeClusterError(req *kmsg.DescribeClusterRequest, code wire.Code, text string) *kmsg.DescribeClusterResponse {
+	resp := req.ResponseKind().(*kmsg.DescribeClusterResponse)
+	resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+	resp.ControllerID, resp.EndpointType = -1, endpointBrokers
+	resp.ClusterAuthorizedOperations = noOperations
+	return resp
 }

@@ -82,6 +82,11 @@ type Cluster struct {
 	groups  *coordinator
 	history history
 	tasks   []*task
+	quotas  quotas
+	scram   scramCredentials
+
+	// features are the finalized levels that were changed; replaced as a whole, by the loop.
+	features atomic.Pointer[map[string]int16]
 
 	// values are the settings in force at each node, replaced by the loop when they change.
 	values map[int32]*atomic.Pointer[config.Values]
@@ -150,6 +155,7 @@ func build(o Options) (*Cluster, error) {
 		clock:    newClock(),
 		decoding: newBudget(256 << 20),
 		values:   map[int32]*atomic.Pointer[config.Values]{},
+		scram:    scramCredentials{},
 	}
 	if !o.ManualClock.IsZero() {
 		c.clock = newManualClock(o.ManualClock)
@@ -188,7 +194,11 @@ func build(o Options) (*Cluster, error) {
 	c.loop.endTurn = c.endTurn
 	c.loop.deadline = c.deadline
 	c.loop.tick = c.tick
-	c.meta.Store((&metadata{topics: map[string]*topic{}, ids: map[[16]byte]*topic{}, nodes: c.describeNodes()}).seal())
+	first := &metadata{topics: map[string]*topic{}, ids: map[[16]byte]*topic{}, nodes: c.describeNodes()}
+	for _, n := range first.nodes {
+		n.alive = true // all are about to start
+	}
+	c.meta.Store(first.seal())
 
 	if err := c.createFirst(o.Topics); err != nil {
 		return nil, err
@@ -219,15 +229,23 @@ func (c *Cluster) createFirst(specs []TopicSpec) error {
 	if len(specs) == 0 {
 		return nil
 	}
-	v := c.settings(c.nodes[0].id)
+	m := c.meta.Load()
 	var plans []*topicPlan
 	for _, s := range specs {
-		p, err := c.planTopic(s, v)
-		if err != nil {
-			return fmt.Errorf("topic %q: %w", s.Name, err)
+		w := wantedTopic{name: s.Name, partitions: s.Partitions, replicas: s.ReplicationFactor}
+		if w.replicas == 0 {
+			w.replicas = int16(min(c.settings(c.nodes[0].id).Int("default.replication.factor"), len(c.nodes)))
+		}
+		for _, k := range sortedKeys(s.Configs) {
+			value := s.Configs[k]
+			w.configs = append(w.configs, config.Setting{Name: k, Value: &value})
 		}
 		if slices.ContainsFunc(plans, func(o *topicPlan) bool { return o.name == s.Name }) {
 			return fmt.Errorf("topic %q is given twice", s.Name)
+		}
+		p, err := c.planTopic(m, w)
+		if err != nil {
+			return fmt.Errorf("topic %q: %w", s.Name, err)
 		}
 		plans = append(plans, p)
 	}

@@ -8,17 +8,25 @@ import (
 )
 
 // errorForm answers a request with one error for everything it asks, at the places where its API and version have errors: at the
-// top, or in every entry that was asked for.
+// top, or in every entry that was asked for. Where there is no such place the answer just looks empty, as Kafka's does.
 func errorForm(r *request, code wire.Code) answer {
 	return errorResponse(r.body, code)
 }
 
 func errorResponse(body kmsg.Request, code wire.Code) answer {
+	return errorWithText(body, code, code.String())
+}
+
+// errorWithText is errorResponse with the text for the client, which stands where the API has a message.
+func errorWithText(body kmsg.Request, code wire.Code, text string) answer {
 	if resp := dataErrorForm(body, code); resp != nil {
 		return resp
 	}
-	if resp := groups.Refuse(body, int16(code)); resp != nil {
+	if resp := adminErrorForm(body, code, text); resp != nil {
 		return resp
 	}
-	return body.ResponseKind()
+	if resp := shareErrorForm(body, code, text); resp != nil {
+		return resp
+	}
+	return groups.Refuse(body, int16(code))
 }

@@ -29,13 +29,25 @@ func (c *Cluster) createInternal(name string) {
 		configs["min.insync.replicas"] = strconv.Itoa(v.Int("transaction.state.log.min.isr"))
 		configs["segment.bytes"] = strconv.Itoa(v.Int("transaction.state.log.segment.bytes"))
 		configs["unclean.leader.election.enable"] = "false"
+	case shareStateTopic:
+		partitions, copies = v.Int32("share.coordinator.state.topic.num.partitions"), v.Int("share.coordinator.state.topic.replication.factor")
+		configs["cleanup.policy"] = "delete"
+		configs["compression.type"] = "producer"
+		configs["min.insync.replicas"] = strconv.Itoa(v.Int("share.coordinator.state.topic.min.isr"))
+		configs["retention.ms"] = "-1"
+		configs["segment.bytes"] = strconv.Itoa(v.Int("share.coordinator.state.topic.segment.bytes"))
 	default:
 		return
 	}
-	p := &topicPlan{name: name, assignments: c.place(0, partitions, int16(min(copies, len(c.nodes))))}
+	w := wantedTopic{name: name, partitions: partitions, replicas: int16(min(copies, len(c.nodes)))}
 	for _, k := range sortedKeys(configs) {
 		value := configs[k]
-		p.configs = append(p.configs, config.Setting{Name: k, Value: &value})
+		w.configs = append(w.configs, config.Setting{Name: k, Value: &value})
+	}
+	p, err := c.planTopic(c.meta.Load(), w)
+	if err != nil {
+		c.log.Warn("an internal topic can't be created", "topic", name, "reason", err.text)
+		return
 	}
 	c.createTopics([]*topicPlan{p})
 }

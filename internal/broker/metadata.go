@@ -28,7 +28,6 @@ type topic struct {
 	internal   bool
 	partitions []*partition
 	configs    *config.Topic
-	replicas   int16 // replication factor at creation, for partitions added later
 }
 
 // nodeInfo is what clients may know of a broker.
@@ -47,6 +46,8 @@ type partitionState struct {
 	replicas []int32
 	isr      []int32
 	offline  []int32
+	// A reassignment that goes on: replicas has both kinds.
+	adding, removing []int32
 }
 
 func (m *metadata) partition(name string, p int32) *partition {
@@ -67,6 +68,11 @@ func (m *metadata) node(id int32) *nodeInfo {
 		return nil
 	}
 	return m.nodes[i]
+}
+
+func (m *metadata) isAlive(id int32) bool {
+	n := m.node(id)
+	return n != nil && n.alive
 }
 
 // alive lists the running brokers' ids, ascending.

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/internal/config"
 	"github.com/fakekafka/fakekafka/internal/wire"
@@ -33,6 +36,16 @@ func refuse(code wire.Code, format string, args ...any) *topicError {
 	return &topicError{code, fmt.Sprintf(format, args...)}
 }
 
+// wantedTopic is a topic that somebody wants created: a client, the options, or a broker for itself.
+type wantedTopic struct {
+	name       string
+	partitions int32 // -1: num.partitions
+	replicas   int16 // -1: default.replication.factor
+	configs    []config.Setting
+	// assignments are the replicas by partition, where the client chooses them; partitions and replicas must be -1 then.
+	assignments []kmsg.CreateTopicsRequestTopicReplicaAssignment
+}
+
 // topicPlan is a topic that passed all checks.
 type topicPlan struct {
 	name        string
@@ -59,82 +72,188 @@ func validateTopicName(name string) *topicError {
 	return nil
 }
 
-// planTopic checks a topic of the options.
-func (c *Cluster) planTopic(s TopicSpec, v *config.Values) (*topicPlan, error) {
-	if err := validateTopicName(s.Name); err != nil {
+// collides finds an existing topic whose name differs from this one only by '.' and '_', which metrics can't tell apart.
+func (m *metadata) collides(name string) (other string, found bool) {
+	if !strings.ContainsAny(name, "._") {
+		return "", false
+	}
+	same := strings.ReplaceAll(name, ".", "_")
+	for _, other := range m.names {
+		if strings.ReplaceAll(other, ".", "_") == same {
+			return other, true
+		}
+	}
+	return "", false
+}
+
+// planTopic checks a topic in Kafka's order and decides where its partitions go. On the loop (or before it runs).
+func (c *Cluster) planTopic(m *metadata, w wantedTopic) (*topicPlan, *topicError) {
+	if err := validateTopicName(w.name); err != nil {
 		return nil, err
 	}
-	if s.Partitions < 1 {
-		return nil, fmt.Errorf("%d partitions; it must have at least 1", s.Partitions)
+	if m.topics[w.name] != nil {
+		return nil, refuse(wire.TopicAlreadyExists, "Topic '%s' already exists.", w.name)
 	}
-	rf := s.ReplicationFactor
-	if rf == 0 {
-		rf = int16(min(v.Int("default.replication.factor"), len(c.nodes)))
+	if other, found := m.collides(w.name); found {
+		return nil, refuse(wire.InvalidTopicException, "Topic '%s' collides with existing topic: %s", w.name, other)
 	}
-	if rf < 0 || int(rf) > len(c.nodes) {
-		return nil, fmt.Errorf("replication factor %d with %d brokers", rf, len(c.nodes))
+	if err := c.config.CheckTopic(w.configs); err != nil {
+		return nil, &topicError{err.Code, err.Message}
 	}
-	p := &topicPlan{name: s.Name}
-	for _, k := range sortedKeys(s.Configs) {
-		value := s.Configs[k]
-		p.configs = append(p.configs, config.Setting{Name: k, Value: &value})
+	assignments, err := c.assign(m, w)
+	if err != nil {
+		return nil, err
 	}
-	if err := c.config.CheckTopic(p.configs); err != nil {
-		return nil, fmt.Errorf("%s", err.Message)
-	}
-	p.assignments = c.place(0, s.Partitions, rf)
-	return p, nil
+	return &topicPlan{name: w.name, id: c.uuid(), configs: w.configs, assignments: assignments}, nil
 }
 
-// place chooses replicas for partitions first to first+count-1: the leader of partition p is the (p mod n)-th broker, the
-// replicas are those after it, from another rack where there is one. Kafka begins at a random broker; a fixed one is within its contract
-// and lets a test know where a partition is.
-func (c *Cluster) place(first, count int32, replicas int16) [][]int32 {
-	order := c.rackOrder()
-	all := make([][]int32, count)
+// assign gives the replicas of a new topic's partitions: those that were asked for, or the placer's.
+func (c *Cluster) assign(m *metadata, w wantedTopic) ([][]int32, *topicError) {
+	if len(w.assignments) > 0 {
+		return manualAssignment(m, w)
+	}
+	v := c.settings(c.nodes[0].id)
+	replicas, count := w.replicas, w.partitions
+	switch {
+	case replicas < -1 || replicas == 0:
+		return nil, refuse(wire.InvalidReplicationFactor, "Replication factor must be larger than 0, or -1 to use the default value.")
+	case count < -1 || count == 0:
+		return nil, refuse(wire.InvalidPartitions, "Number of partitions was set to an invalid non-positive value.")
+	}
+	if replicas == -1 {
+		replicas = int16(v.Int("default.replication.factor"))
+	}
+	if count == -1 {
+		count = v.Int32("num.partitions")
+	}
+	return place(m, 0, count, replicas)
+}
+
+func manualAssignment(m *metadata, w wantedTopic) ([][]int32, *topicError) {
+	if w.replicas != -1 {
+		return nil, refuse(wire.InvalidRequest, "A manual partition assignment was specified, but replication factor was not set to -1.")
+	}
+	if w.partitions != -1 {
+		return nil, refuse(wire.InvalidRequest, "A manual partition assignment was specified, but numPartitions was not set to -1.")
+	}
+	all := make([][]int32, len(w.assignments))
+	seen := map[int32]bool{}
+	copies := 0
+	for _, a := range w.assignments {
+		if seen[a.Partition] {
+			return nil, refuse(wire.InvalidReplicaAssignment, "Found multiple manual partition assignments for partition %d", a.Partition)
+		}
+		seen[a.Partition] = true
+		if err := checkReplicas(m, a.Replicas, copies); err != nil {
+			return nil, err
+		}
+		copies = len(a.Replicas)
+		if !anyAlive(m, a.Replicas) {
+			return nil, refuse(wire.InvalidReplicaAssignment, "All brokers specified in the manual partition assignment for partition %d are fenced or in controlled shutdown.", a.Partition)
+		}
+		if a.Partition >= 0 && int(a.Partition) < len(all) {
+			all[a.Partition] = a.Replicas
+		}
+	}
 	for i := range all {
-		p := int(first) + i
-		for r := range int(replicas) {
-			all[i] = append(all[i], order[(p+r)%len(order)])
+		if all[i] == nil {
+			return nil, refuse(wire.InvalidReplicaAssignment, "partitions should be a consecutive 0-based integer sequence")
 		}
 	}
-	return all
+	return all, nil
 }
 
-// rackOrder lists the brokers so that neighbours are in different racks where possible: the first of each rack, then the second of each, ...
-func (c *Cluster) rackOrder() []int32 {
-	byRack := map[string][]int32{}
-	var racks []string
-	for _, n := range c.nodes {
-		if byRack[n.rack] == nil {
-			racks = append(racks, n.rack)
-		}
-		byRack[n.rack] = append(byRack[n.rack], n.id)
+// checkReplicas checks the replicas that a client wants for one partition. copies is how many there must be; 0: any number.
+func checkReplicas(m *metadata, replicas []int32, copies int) *topicError {
+	if len(replicas) == 0 {
+		return refuse(wire.InvalidReplicaAssignment, "The manual partition assignment includes an empty replica list.")
 	}
-	slices.Sort(racks)
-	var order []int32
-	for i := 0; len(order) < len(c.nodes); i++ {
-		for _, r := range racks {
-			if i < len(byRack[r]) {
-				order = append(order, byRack[r][i])
+	for _, id := range slices.Sorted(slices.Values(replicas)) {
+		if m.node(id) == nil {
+			return refuse(wire.InvalidReplicaAssignment, "The manual partition assignment includes broker %d, but no such broker is registered.", id)
+		}
+	}
+	for i, id := range replicas {
+		if slices.Contains(replicas[:i], id) {
+			return refuse(wire.InvalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", id)
+		}
+	}
+	if copies != 0 && len(replicas) != copies {
+		return refuse(wire.InvalidReplicaAssignment, "The manual partition assignment includes a partition with %d replica(s), but this is not consistent with previous partitions, which have %d replica(s).", len(replicas), copies)
+	}
+	return nil
+}
+
+func anyAlive(m *metadata, replicas []int32) bool { return slices.ContainsFunc(replicas, m.isAlive) }
+
+// place chooses replicas for partitions first to first+count-1. The leader of partition p is the (p mod n)-th of the n brokers
+// that run; the further replicas come from the racks after the leader's, in turn, from each a broker that runs before one that doesn't.
+// Kafka begins at a random broker and shuffles now and then; a fixed order is within its contract and lets a test know where a
+// partition is.
+func place(m *metadata, first, count int32, replicas int16) ([][]int32, *topicError) {
+	alive := m.alive()
+	switch {
+	case replicas <= 0:
+		return nil, refuse(wire.InvalidReplicationFactor, "Invalid replication factor %d: the replication factor must be positive.", replicas)
+	case int(replicas) > len(m.nodes):
+		return nil, refuse(wire.InvalidReplicationFactor, "The target replication factor of %d cannot be reached because only %d broker(s) are registered.", replicas, len(m.nodes))
+	case len(alive) == 0:
+		return nil, refuse(wire.InvalidReplicationFactor, "All brokers are currently fenced.")
+	}
+	racks := map[string][]*nodeInfo{} // of each rack those that run first
+	for _, running := range []bool{true, false} {
+		for _, n := range m.nodes {
+			if n.alive == running {
+				racks[n.rack] = append(racks[n.rack], n)
 			}
 		}
 	}
-	return order
+	names := sortedKeys(racks)
+	all := make([][]int32, count)
+	for i := range all {
+		p := int(first) + i
+		leader := m.node(alive[p%len(alive)])
+		all[i] = append(make([]int32, 0, replicas), leader.id)
+		taken := map[string]int{}
+		for rack := slices.Index(names, leader.rack) + 1; len(all[i]) < int(replicas); rack++ {
+			name := names[rack%len(names)]
+			if id := nextInRack(racks[name], p/len(names), taken[name], leader.id); id >= 0 {
+				all[i] = append(all[i], id)
+			}
+			taken[name]++
+		}
+	}
+	return all, nil
+}
+
+// nextInRack is the broker of a rack that a partition takes as this rack's n-th: those that run in turn, from the one after the leader or
+// else from the start-th on; then the others. It is -1 when none is left, and for the leader itself.
+func nextInRack(rack []*nodeInfo, start, n int, leader int32) int32 {
+	if n >= len(rack) {
+		return -1
+	}
+	running := 0
+	for running < len(rack) && rack[running].alive {
+		running++
+	}
+	if n >= running {
+		return rack[n].id
+	}
+	if own := slices.IndexFunc(rack, func(i *nodeInfo) bool { return i.id == leader }); own >= 0 {
+		start = own + 1
+	}
+	if id := rack[(start+n)%running].id; id != leader {
+		return id
+	}
+	return -1
 }
 
 // createTopics makes planned topics, in one change of the metadata. On the loop (or before it runs).
 func (c *Cluster) createTopics(plans []*topicPlan) {
 	c.change(func(m *metadata) {
 		for _, p := range plans {
-			if p.id == ([16]byte{}) {
-				p.id = c.uuid()
-			}
 			c.config.CreateTopic(p.name, p.configs)
 			t := &topic{name: p.name, id: p.id, internal: isInternal(p.name), configs: c.config.Topic(p.name)}
-			if len(p.assignments) > 0 {
-				t.replicas = int16(len(p.assignments[0]))
-			}
 			for _, replicas := range p.assignments {
 				t.partitions = append(t.partitions, c.newPartition(m, t, int32(len(t.partitions)), replicas))
 			}
@@ -146,19 +265,22 @@ func (c *Cluster) createTopics(plans []*topicPlan) {
 func (c *Cluster) newPartition(m *metadata, t *topic, index int32, replicas []int32) *partition {
 	p := &partition{cluster: c, topic: t.name, id: t.id, index: index}
 	p.log = partitionlog.New(logConfig(t.configs, c.settings(c.nodes[0].id)), c.clock.NowMillis(), rand.New(rand.NewPCG(c.rand.Uint64(), 0)))
-	p.state.Store(electLeader(&partitionState{leader: -2, epoch: -1, replicas: replicas}, m))
-	p.log.NewLeaderEpoch(0)
+	s := electLeader(&partitionState{leader: -1, epoch: -1, replicas: replicas}, m)
+	p.state.Store(s)
+	p.log.NewLeaderEpoch(s.epoch)
 	return p
 }
 
 // electLeader gives the state of a partition for the brokers that run now: the ISR are the running replicas (they share the
-// one log), the leader stays if it can, else it is the first replica that runs. A new leader raises the epoch.
+// one log), the leader stays if it can, else it is the first replica that runs. A reassignment whose brokers all run is complete. A new
+// leader raises the epoch.
 func electLeader(s *partitionState, m *metadata) *partitionState {
 	n := *s
+	n.completeReassignment(m)
 	n.isr, n.offline = nil, nil
 	n.leader = -1
-	for _, r := range s.replicas {
-		if node := m.node(r); node != nil && (node.alive || s.leader == -2) {
+	for _, r := range n.replicas {
+		if m.isAlive(r) {
 			n.isr = append(n.isr, r)
 			if n.leader == -1 || r == s.leader {
 				n.leader = r
@@ -167,21 +289,32 @@ func electLeader(s *partitionState, m *metadata) *partitionState {
 			n.offline = append(n.offline, r)
 		}
 	}
-	if n.leader != s.leader {
+	if n.leader != s.leader && n.epoch == s.epoch {
 		n.epoch++
 	}
 	return &n
 }
 
-// addPartitions grows a topic. On the loop.
-func (c *Cluster) addPartitions(t *topic, assignments [][]int32) {
-	c.change(func(m *metadata) {
-		grown := *t
-		grown.partitions = slices.Clone(t.partitions)
-		for _, replicas := range assignments {
-			grown.partitions = append(grown.partitions, c.newPartition(m, t, int32(len(grown.partitions)), replicas))
+// partitionsChanged puts other states of partitions into force. On the loop.
+func (c *Cluster) partitionsChanged(states map[*partition]*partitionState) {
+	c.change(func(*metadata) {
+		for p, s := range states { // in no order: they don't touch each other
+			p.setState(s)
 		}
-		m.put(&grown)
+	})
+}
+
+// addPartitions grows topics. On the loop.
+func (c *Cluster) addPartitions(growths []growth) {
+	c.change(func(m *metadata) {
+		for _, g := range growths {
+			grown := *g.topic
+			grown.partitions = slices.Clone(g.topic.partitions)
+			for _, replicas := range g.assignments {
+				grown.partitions = append(grown.partitions, c.newPartition(m, &grown, int32(len(grown.partitions)), replicas))
+			}
+			m.put(&grown)
+		}
 	})
 }
 

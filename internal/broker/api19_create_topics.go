@@ -1,0 +1,102 @@
+package broker
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/config"
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// CreateTopics, key 19, versions 2-7.
+//   v5: flexible; partition count, replication factor and effective configs in the answer (KIP-525); v6: quota errors (KIP-599); v7: topic ids.
+
+// maxPartitionsPerRequest bounds what one request may create.
+const maxPartitionsPerRequest = 10_000
+
+func (r *request) createTopics() (answer, error) {
+	req := r.body.(*kmsg.CreateTopicsRequest)
+	return onLoop(r.cluster, func() answer { return r.cluster.createWanted(r, req) })
+}
+
+// createWanted checks the topics of a request, each for itself, and creates those that are right. On the loop.
+func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer {
+	if c.countWanted(req) > maxPartitionsPerRequest {
+		return errorWithText(req, wire.PolicyViolation, "Excessively large number of partitions per request.")
+	}
+	resp := req.ResponseKind().(*kmsg.CreateTopicsResponse)
+	times := map[string]int{}
+	for _, t := range req.Topics {
+		times[t.Topic]++
+	}
+	m := c.meta.Load()
+	var plans []*topicPlan
+	var refused []kmsg.CreateTopicsResponseTopic // they follow the others
+	for _, t := range req.Topics {
+		if times[t.Topic] > 1 || t.Topic == "__cluster_metadata" {
+			if times[t.Topic] > 0 {
+				text := "Duplicate topic name."
+				if times[t.Topic] == 1 {
+					text = "Creation of internal topic __cluster_metadata is prohibited."
+				}
+				refused = append(refused, createError(t.Topic, refuse(wire.InvalidRequest, "%s", text)))
+				times[t.Topic] = -1 // answered once
+			}
+			continue
+		} else if times[t.Topic] < 0 {
+			continue
+		}
+		w := wantedTopic{name: t.Topic, partitions: t.NumPartitions, replicas: t.ReplicationFactor, assignments: t.ReplicaAssignment}
+		for _, s := range t.Configs {
+			w.configs = append(w.configs, config.Setting{Name: s.Name, Value: s.Value})
+		}
+		p, err := c.planTopic(m, w)
+		if err != nil {
+			resp.Topics = append(resp.Topics, createError(t.Topic, err))
+			continue
+		}
+		plans = append(plans, p)
+		resp.Topics = append(resp.Topics, c.createdTopic(r, p))
+	}
+	resp.Topics = append(resp.Topics, refused...)
+	if len(plans) > 0 && !req.ValidateOnly {
+		c.createTopics(plans)
+	}
+	return resp
+}
+
+// countWanted adds up the partitions that a request asks for.
+func (c *Cluster) countWanted(req *kmsg.CreateTopicsRequest) (sum int64) {
+	for _, t := range req.Topics {
+		switch {
+		case len(t.ReplicaAssignment) > 0:
+			sum += int64(len(t.ReplicaAssignment))
+		case t.NumPartitions == -1:
+			sum += c.settings(c.nodes[0].id).Int64("num.partitions")
+		default:
+			sum += int64(t.NumPartitions)
+		}
+	}
+	return sum
+}
+
+func createError(name string, err *topicError) kmsg.CreateTopicsResponseTopic {
+	t := kmsg.NewCreateTopicsResponseTopic()
+	t.Topic, t.ErrorCode, t.ErrorMessage = name, int16(err.code), &err.text
+	t.NumPartitions, t.ReplicationFactor, t.Configs = -1, -1, []kmsg.CreateTopicsResponseTopicConfig{}
+	return t
+}
+
+func (c *Cluster) createdTopic(r *request, p *topicPlan) kmsg.CreateTopicsResponseTopic {
+	t := kmsg.NewCreateTopicsResponseTopic()
+	t.Topic, t.TopicID = p.name, p.id
+	t.NumPartitions, t.ReplicationFactor = int32(len(p.assignments)), int16(len(p.assignments[0]))
+	if r.version < 5 {
+		return t
+	}
+	for _, e := range c.config.NewTopicEntries(r.node.id, p.configs) {
+		o := kmsg.NewCreateTopicsResponseTopicConfig()
+		o.Name, o.Value, o.ReadOnly, o.Source, o.IsSensitive = e.Name, e.Value, e.ReadOnly, int8(e.Source), e.Sensitive
+		t.Configs = append(t.Configs, o)
+	}
+	return t
+}

@@ -1,0 +1,45 @@
+package broker
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// AlterReplicaLogDirs, key 34, versions 1-2 (KIP-113). v2: flexible. A broker has one log directory, in name only, so every replica is
+// where it could be moved to.
+
+func (r *request) alterReplicaLogDirs() (answer, error) {
+	req := r.body.(*kmsg.AlterReplicaLogDirsRequest)
+	m := r.cluster.meta.Load()
+	return alterLogDirsAnswer(req, func(dir, topic string, index int32) wire.Code {
+		p := m.partition(topic, index)
+		switch {
+		case dir != r.cluster.logDir(r.node.id):
+			return wire.LogDirNotFound
+		case p == nil:
+			return wire.UnknownTopicOrPartition
+		case !p.state.Load().hosted(r.node.id):
+			return wire.NotLeaderOrFollower
+		}
+		return wire.None
+	}), nil
+}
+
+// alterLogDirsAnswer gives every partition of a request its code.
+func alterLogDirsAnswer(req *kmsg.AlterReplicaLogDirsRequest, code func(dir, topic string, index int32) wire.Code) *kmsg.AlterReplicaLogDirsResponse {
+	resp := req.ResponseKind().(*kmsg.AlterReplicaLogDirsResponse)
+	for _, d := range req.Dirs {
+		for _, w := range d.Topics {
+			t := kmsg.NewAlterReplicaLogDirsResponseTopic()
+			t.Topic = w.Topic
+			for _, index := range w.Partitions {
+				p := kmsg.NewAlterReplicaLogDirsResponseTopicPartition()
+				p.Partition, p.ErrorCode = index, int16(code(d.Dir, w.Topic, index))
+				t.Partitions = append(t.Partitions, p)
+			}
+			resp.Topics = append(resp.Topics, t)
+		}
+	}
+	return resp
+}

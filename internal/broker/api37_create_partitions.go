@@ -1,0 +1,89 @@
+package broker
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// CreatePartitions, key 37, versions 0-3 (KIP-195).
+//   v2: flexible; v3: quota errors (KIP-599).
+
+func (r *request) createPartitions() (answer, error) {
+	req := r.body.(*kmsg.CreatePartitionsRequest)
+	return onLoop(r.cluster, func() answer { return r.cluster.growWanted(req) })
+}
+
+// growth is a topic that gets more partitions.
+type growth struct {
+	topic       *topic
+	assignments [][]int32
+}
+
+// growWanted gives the topics of a request more partitions, each for itself. On the loop.
+func (c *Cluster) growWanted(req *kmsg.CreatePartitionsRequest) answer {
+	m := c.meta.Load()
+	resp := req.ResponseKind().(*kmsg.CreatePartitionsResponse)
+	times := map[string]int{}
+	var added int64
+	for _, t := range req.Topics {
+		times[t.Topic]++
+		if known := m.topics[t.Topic]; known != nil {
+			added += max(0, int64(t.Count)-int64(len(known.partitions)))
+		}
+	}
+	if added > maxPartitionsPerRequest {
+		return errorWithText(req, wire.PolicyViolation, "Unable to perform excessively large batch operation.")
+	}
+	var growths []growth
+	for _, t := range req.Topics {
+		out := kmsg.NewCreatePartitionsResponseTopic()
+		out.Topic = t.Topic
+		if times[t.Topic] > 1 {
+			out.ErrorCode, out.ErrorMessage = int16(wire.InvalidRequest), kmsg.StringPtr("Duplicate topic name.")
+			times[t.Topic] = 0 // answered once
+		} else if times[t.Topic] == 0 {
+			continue
+		} else if known := m.topics[t.Topic]; known == nil {
+			out.ErrorCode = int16(wire.UnknownTopicOrPartition)
+		} else if assignments, err := planGrowth(m, known, t); err != nil {
+			out.ErrorCode, out.ErrorMessage = int16(err.code), &err.text
+		} else {
+			growths = append(growths, growth{known, assignments})
+		}
+		resp.Topics = append(resp.Topics, out)
+	}
+	if len(growths) > 0 && !req.ValidateOnly {
+		c.addPartitions(growths)
+	}
+	return resp
+}
+
+// planGrowth decides where the new partitions of a topic go.
+func planGrowth(m *metadata, t *topic, w kmsg.CreatePartitionsRequestTopic) ([][]int32, *topicError) {
+	has := int32(len(t.partitions))
+	switch {
+	case w.Count == has:
+		return nil, refuse(wire.InvalidPartitions, "Topic already has %d partition(s).", has)
+	case w.Count < has:
+		return nil, refuse(wire.InvalidPartitions, "The topic %s currently has %d partition(s); %d would not be an increase.", t.name, has, w.Count)
+	}
+	copies := len(t.partitions[0].state.Load().replicas)
+	if w.Assignment == nil {
+		return place(m, has, w.Count-has, int16(copies))
+	}
+	if int32(len(w.Assignment)) != w.Count-has {
+		return nil, refuse(wire.InvalidReplicaAssignment, "Attempted to add %d additional partition(s), but only %d assignment(s) were specified.", w.Count-has, len(w.Assignment))
+	}
+	var all [][]int32
+	for i, a := range w.Assignment {
+		if err := checkReplicas(m, a.Replicas, copies); err != nil {
+			return nil, err
+		}
+		if !anyAlive(m, a.Replicas) {
+			return nil, refuse(wire.InvalidReplicaAssignment, "All brokers specified in the manual partition assignment for partition %d are fenced or in controlled shutdown.", int(has)+i)
+		}
+		all = append(all, a.Replicas)
+	}
+	return all, nil
+}

@@ -1,0 +1,90 @@
+package broker
+
+import (
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// ElectLeaders, key 43, versions 0-2 (KIP-183, KIP-460).
+//   v0 knows preferred elections only; v1: unclean ones, top-level error; v2: flexible.
+
+const (
+	preferredElection = 0
+	uncleanElection   = 1
+)
+
+func (r *request) electLeaders() (answer, error) {
+	req := r.body.(*kmsg.ElectLeadersRequest)
+	if req.ElectionType != preferredElection && req.ElectionType != uncleanElection {
+		return errorWithText(req, wire.InvalidRequest, "Unknown election type."), nil
+	}
+	return onLoop(r.cluster, func() answer { return r.cluster.electWanted(req) })
+}
+
+// electWanted holds the elections that a request asks for. On the loop.
+func (c *Cluster) electWanted(req *kmsg.ElectLeadersRequest) answer {
+	m := c.meta.Load()
+	resp := req.ResponseKind().(*kmsg.ElectLeadersResponse)
+	unclean := req.ElectionType == uncleanElection
+	if req.Topics == nil { // all topics; of their partitions those where there is something to do
+		for _, name := range m.names {
+			t := kmsg.NewElectLeadersResponseTopic()
+			t.Topic = name
+			for _, p := range m.topics[name].partitions {
+				if err := c.elect(m, p, unclean); err == nil || err.code != wire.ElectionNotNeeded {
+					t.Partitions = append(t.Partitions, electionResult(p.index, err))
+				}
+			}
+			resp.Topics = append(resp.Topics, t)
+		}
+		return resp
+	}
+	for _, w := range req.Topics {
+		t := kmsg.NewElectLeadersResponseTopic()
+		t.Topic = w.Topic
+		for _, index := range w.Partitions {
+			err := refuse(wire.UnknownTopicOrPartition, "No such partition as %s-%d", w.Topic, index)
+			if p := m.partition(w.Topic, index); p != nil {
+				err = c.elect(m, p, unclean)
+			}
+			t.Partitions = append(t.Partitions, electionResult(index, err))
+		}
+		resp.Topics = append(resp.Topics, t)
+	}
+	return resp
+}
+
+func electionResult(index int32, err *topicError) kmsg.ElectLeadersResponseTopicPartition {
+	o := kmsg.NewElectLeadersResponseTopicPartition()
+	o.Partition = index
+	if err != nil {
+		o.ErrorCode, o.ErrorMessage = int16(err.code), &err.text
+	}
+	return o
+}
+
+// elect holds one election: the first replica is to lead, or (unclean) any that runs, where there is no leader. On the loop.
+func (c *Cluster) elect(m *metadata, p *partition, unclean bool) *topicError {
+	s := *p.state.Load()
+	if unclean {
+		if s.leader >= 0 {
+			return refuse(wire.ElectionNotNeeded, "Leader election not needed for topic partition.")
+		}
+		// All replicas share one log, so one that runs is in the ISR and leads already: nobody is left to choose from.
+		return refuse(wire.EligibleLeadersNotAvailable, "Eligible topic partition leaders are not available.")
+	}
+	preferred := s.replicas[0]
+	switch {
+	case s.leader == preferred:
+		return refuse(wire.ElectionNotNeeded, "Leader election not needed for topic partition.")
+	case !m.isAlive(preferred) || !slices.Contains(s.isr, preferred):
+		return refuse(wire.PreferredLeaderNotAvailable, "The preferred leader was not available.")
+	}
+	s.leader = preferred
+	s.epoch++
+	c.partitionsChanged(map[*partition]*partitionState{p: &s})
+	return nil
+}

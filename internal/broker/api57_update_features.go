@@ -1,0 +1,106 @@
+package broker
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// UpdateFeatures, key 57, versions 0-2 (KIP-584). v1: upgrade types, validate only; v2: no results of single features.
+// A level here changes what ApiVersions tells, and with it what clients do; a feature at level 0 has its APIs switched off.
+
+const (
+	featureUpgrade         = 1
+	featureSafeDowngrade   = 2
+	featureUnsafeDowngrade = 3
+)
+
+// finalized is the level of a feature that is in force.
+func (c *Cluster) finalized(f wire.Feature) int16 {
+	if levels := c.features.Load(); levels != nil {
+		if level, changed := (*levels)[f.Name]; changed {
+			return level
+		}
+	}
+	return f.Finalized
+}
+
+func featureNamed(name string) (wire.Feature, bool) {
+	all := wire.Features()
+	i := slices.IndexFunc(all, func(f wire.Feature) bool { return f.Name == name })
+	if i < 0 {
+		return wire.Feature{}, false
+	}
+	return all[i], true
+}
+
+// withFeature serves an API only while a feature is not at level 0.
+func withFeature(name string, fn handler) handler {
+	f, ok := featureNamed(name)
+	if !ok {
+		panic("broker: no feature " + name)
+	}
+	return func(r *request) (answer, error) {
+		if r.cluster.finalized(f) == 0 {
+			return errorForm(r, wire.UnsupportedVersion), nil
+		}
+		return fn(r)
+	}
+}
+
+func (r *request) updateFeatures() (answer, error) {
+	req := r.body.(*kmsg.UpdateFeaturesRequest)
+	return onLoop(r.cluster, func() answer {
+		c := r.cluster
+		resp := req.ResponseKind().(*kmsg.UpdateFeaturesResponse)
+		levels := map[string]int16{}
+		if old := c.features.Load(); old != nil {
+			maps.Copy(levels, *old)
+		}
+		for _, u := range req.FeatureUpdates {
+			kind := u.UpgradeType
+			if r.version == 0 {
+				kind = featureUpgrade
+				if u.AllowDowngrade {
+					kind = featureSafeDowngrade
+				}
+			}
+			if err := c.checkFeature(u.Feature, u.MaxVersionLevel, kind); err != nil {
+				return errorWithText(req, err.code, err.text)
+			}
+			levels[u.Feature] = u.MaxVersionLevel
+			o := kmsg.NewUpdateFeaturesResponseResult()
+			o.Feature = u.Feature
+			resp.Results = append(resp.Results, o)
+		}
+		if !req.ValidateOnly {
+			c.features.Store(&levels)
+			c.change(func(*metadata) {}) // the epoch of the features grows
+		}
+		return resp
+	})
+}
+
+// checkFeature tells whether a feature may be set to a level. On the loop.
+func (c *Cluster) checkFeature(name string, level int16, kind int8) *topicError {
+	f, ok := featureNamed(name)
+	now := c.finalized(f)
+	switch {
+	case kind < featureUpgrade || kind > featureUnsafeDowngrade:
+		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. The controller does not support the given upgrade type.", level, name)
+	case !ok:
+		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. This cluster does not support the given feature.", level, name)
+	case level < f.Min || level > f.Max:
+		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. Supported are versions %d to %d.", level, name, f.Min, f.Max)
+	case level < now && kind == featureUpgrade:
+		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade.", level, name)
+	case level > now && kind != featureUpgrade:
+		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. Can't downgrade to a newer version.", level, name)
+	case level != now && (name == "metadata.version" || name == "kraft.version"):
+		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. There is no metadata log here whose format could change.", level, name)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package broker
+
+import (
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// DescribeTopicPartitions, key 75, version 0 (KIP-966): Metadata in pages, without the brokers.
+
+func (r *request) describeTopicPartitions() (answer, error) {
+	req := r.body.(*kmsg.DescribeTopicPartitionsRequest)
+	m := r.cluster.meta.Load()
+	names := make([]string, 0, len(req.Topics))
+	for _, t := range req.Topics {
+		names = append(names, t.Topic)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	all := len(names) == 0
+	if all {
+		names = m.names
+	}
+	from := int32(0)
+	if c := req.Cursor; c != nil {
+		at, found := slices.BinarySearch(names, c.Topic)
+		switch {
+		case c.Partition < 0:
+			return errorResponse(req, wire.InvalidRequest), nil
+		case !found && !all:
+			return errorResponse(req, wire.InvalidRequest), nil
+		case found:
+			from = c.Partition
+		}
+		names = names[at:]
+	}
+	resp := req.ResponseKind().(*kmsg.DescribeTopicPartitionsResponse)
+	left := max(1, min(int(req.ResponsePartitionLimit), r.cluster.settings(r.node.id).Int("max.request.partition.size.limit")))
+	for _, name := range names {
+		if left == 0 {
+			resp.NextCursor = cursorAt(name, 0)
+			break
+		}
+		t := m.topics[name]
+		if t == nil {
+			code := wire.UnknownTopicOrPartition
+			if validateTopicName(name) != nil {
+				code = wire.InvalidTopicException
+			}
+			resp.Topics = append(resp.Topics, describeTopicError(name, code, topicOperations))
+			from = 0
+			continue
+		}
+		out := describeTopicError(name, wire.None, topicOperations)
+		out.TopicID, out.IsInternal = t.id, t.internal
+		first := min(int(from), len(t.partitions))
+		end := min(first+left, len(t.partitions))
+		for _, p := range t.partitions[first:end] {
+			out.Partitions = append(out.Partitions, describePartition(p))
+		}
+		resp.Topics = append(resp.Topics, out)
+		left -= end - first
+		from = 0
+		if end < len(t.partitions) {
+			resp.NextCursor = cursorAt(name, int32(end))
+			break
+		}
+	}
+	return resp, nil
+}
+
+func cursorAt(topic string, partition int32) *kmsg.DescribeTopicPartitionsResponseNextCursor {
+	c := kmsg.NewDescribeTopicPartitionsResponseNextCursor()
+	c.Topic, c.Partition = topic, partition
+	return &c
+}
+
+func describeTopicError(name string, code wire.Code, operations int32) kmsg.DescribeTopicPartitionsResponseTopic {
+	t := kmsg.NewDescribeTopicPartitionsResponseTopic()
+	t.Topic, t.ErrorCode, t.IsInternal, t.AuthorizedOperations = &name, int16(code), isInternal(name), operations
+	return t
+}
+
+func describePartition(p *partition) kmsg.DescribeTopicPartitionsResponseTopicPartition {
+	s := p.state.Load()
+	out := kmsg.NewDescribeTopicPartitionsResponseTopicPartition()
+	out.Partition, out.LeaderID, out.LeaderEpoch = p.index, s.leader, s.epoch
+	out.Replicas, out.ISR, out.OfflineReplicas = s.replicas, s.isr, s.offline
+	// Never null. They stay empty: all replicas share one log, so one that is out of the ISR has missed nothing that could make it eligible.
+	out.EligibleLeaderReplicas, out.LastKnownELR = []int32{}, []int32{}
+	if s.leader < 0 {
+		out.ErrorCode = int16(wire.LeaderNotAvailable)
+	}
+	return out
+}

@@ -1,0 +1,304 @@
+package broker
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// adminErrorForm is errorForm for the requests of administrators, of transactions and of brokers among themselves; nil for others.
+// text stands where the API has a message.
+func adminErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Response {
+	switch req := body.(type) {
+	case *kmsg.MetadataRequest:
+		return metadataError(req, code)
+	case *kmsg.FindCoordinatorRequest:
+		return findCoordinatorError(req, code, text)
+	case *kmsg.CreateTopicsRequest:
+		resp := req.ResponseKind().(*kmsg.CreateTopicsResponse)
+		for _, t := range req.Topics {
+			resp.Topics = append(resp.Topics, createError(t.Topic, refuse(code, "%s", text)))
+		}
+		return resp
+	case *kmsg.DeleteTopicsRequest: // without messages, though v5+ could carry them
+		resp := req.ResponseKind().(*kmsg.DeleteTopicsResponse)
+		for _, w := range namedTopics(req) {
+			t := kmsg.NewDeleteTopicsResponseTopic()
+			t.Topic, t.TopicID, t.ErrorCode = w.Topic, w.TopicID, int16(code)
+			resp.Topics = append(resp.Topics, t)
+		}
+		return resp
+	case *kmsg.CreatePartitionsRequest:
+		resp := req.ResponseKind().(*kmsg.CreatePartitionsResponse)
+		for _, w := range req.Topics {
+			t := kmsg.NewCreatePartitionsResponseTopic()
+			t.Topic, t.ErrorCode, t.ErrorMessage = w.Topic, int16(code), &text
+			resp.Topics = append(resp.Topics, t)
+		}
+		return resp
+	case *kmsg.DescribeTopicPartitionsRequest:
+		resp := req.ResponseKind().(*kmsg.DescribeTopicPartitionsResponse)
+		for _, w := range req.Topics {
+			t := describeTopicError(w.Topic, code, noOperations)
+			t.IsInternal = false
+			resp.Topics = append(resp.Topics, t)
+		}
+		return resp
+	case *kmsg.ElectLeadersRequest:
+		resp := req.ResponseKind().(*kmsg.ElectLeadersResponse)
+		resp.ErrorCode = int16(code)
+		for _, w := range req.Topics {
+			t := kmsg.NewElectLeadersResponseTopic()
+			t.Topic = w.Topic
+			for _, p := range w.Partitions {
+				t.Partitions = append(t.Partitions, electionResult(p, refuse(code, "%s", text)))
+			}
+			resp.Topics = append(resp.Topics, t)
+		}
+		return resp
+	case *kmsg.AlterPartitionAssignmentsRequest:
+		resp := req.ResponseKind().(*kmsg.AlterPartitionAssignmentsResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		for _, w := range req.Topics {
+			t := kmsg.NewAlterPartitionAssignmentsResponseTopic()
+			t.Topic = w.Topic
+			for _, p := range w.Partitions {
+				t.Partitions = append(t.Partitions, reassignmentResult(p.Partition, refuse(code, "%s", text)))
+			}
+			resp.Topics = append(resp.Topics, t)
+		}
+		return resp
+	case *kmsg.ListPartitionReassignmentsRequest:
+		resp := req.ResponseKind().(*kmsg.ListPartitionReassignmentsResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		for _, w := range req.Topics {
+			t := kmsg.NewListPartitionReassignmentsResponseTopic()
+			t.Topic = w.Topic
+			for _, p := range w.Partitions {
+				o := kmsg.NewListPartitionReassignmentsResponseTopicPartition()
+				o.Partition = p
+				t.Partitions = append(t.Partitions, o)
+			}
+			resp.Topics = append(resp.Topics, t)
+		}
+		return resp
+	case *kmsg.AlterReplicaLogDirsRequest:
+		return alterLogDirsAnswer(req, func(_, _ string, _ int32) wire.Code { return code })
+	}
+	if resp := clusterErrorForm(body, code, text); resp != nil {
+		return resp
+	}
+	if resp := configErrorForm(body, code, text); resp != nil {
+		return resp
+	}
+	if resp := securityErrorForm(body, code, text); resp != nil {
+		return resp
+	}
+	return transactionErrorForm(body, code)
+}
+
+// clusterErrorForm: the requests that have their error at the top.
+func clusterErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Response {
+	switch req := body.(type) {
+	case *kmsg.ApiVersionsRequest:
+		resp := req.ResponseKind().(*kmsg.ApiVersionsResponse)
+		resp.ErrorCode = int16(code)
+		return resp
+	case *kmsg.DescribeClusterRequest:
+		return describeClusterError(req, code, text)
+	case *kmsg.DescribeQuorumRequest:
+		resp := req.ResponseKind().(*kmsg.DescribeQuorumResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		return resp
+	case *kmsg.UpdateFeaturesRequest:
+		resp := req.ResponseKind().(*kmsg.UpdateFeaturesResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		return resp
+	case *kmsg.UnregisterBrokerRequest:
+		resp := req.ResponseKind().(*kmsg.UnregisterBrokerResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		return resp
+	case *kmsg.AddRaftVoterRequest:
+		resp := req.ResponseKind().(*kmsg.AddRaftVoterResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		return resp
+	case *kmsg.RemoveRaftVoterRequest:
+		resp := req.ResponseKind().(*kmsg.RemoveRaftVoterResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		return resp
+	case *kmsg.GetTelemetrySubscriptionsRequest:
+		resp := req.ResponseKind().(*kmsg.GetTelemetrySubscriptionsResponse)
+		resp.ErrorCode = int16(code)
+		return resp
+	case *kmsg.PushTelemetryRequest:
+		resp := req.ResponseKind().(*kmsg.PushTelemetryResponse)
+		resp.ErrorCode = int16(code)
+		return resp
+	case *kmsg.ListConfigResourcesRequest:
+		resp := req.ResponseKind().(*kmsg.ListConfigResourcesResponse)
+		resp.ErrorCode = int16(code)
+		return resp
+	}
+	return nil
+}
+
+// configErrorForm: configs and quotas.
+func configErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Response {
+	switch req := body.(type) {
+	case *kmsg.DescribeConfigsRequest:
+		resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
+		for _, w := range req.Resources {
+			o := kmsg.NewDescribeConfigsResponseResource()
+			o.ResourceType, o.ResourceName, o.ErrorCode, o.ErrorMessage = w.ResourceType, w.ResourceName, int16(code), &text
+			resp.Resources = append(resp.Resources, o)
+		}
+		return resp
+	case *kmsg.AlterConfigsRequest:
+		resp := req.ResponseKind().(*kmsg.AlterConfigsResponse)
+		for _, w := range req.Resources {
+			o := kmsg.NewAlterConfigsResponseResource()
+			o.ResourceType, o.ResourceName, o.ErrorCode, o.ErrorMessage = w.ResourceType, w.ResourceName, int16(code), &text
+			resp.Resources = append(resp.Resources, o)
+		}
+		return resp
+	case *kmsg.IncrementalAlterConfigsRequest:
+		resp := req.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
+		for _, w := range req.Resources {
+			o := kmsg.NewIncrementalAlterConfigsResponseResource()
+			o.ResourceType, o.ResourceName, o.ErrorCode, o.ErrorMessage = w.ResourceType, w.ResourceName, int16(code), &text
+			resp.Resources = append(resp.Resources, o)
+		}
+		return resp
+	case *kmsg.DescribeClientQuotasRequest: // the entries are null, not empty
+		resp := req.ResponseKind().(*kmsg.DescribeClientQuotasResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		return resp
+	case *kmsg.AlterClientQuotasRequest:
+		resp := req.ResponseKind().(*kmsg.AlterClientQuotasResponse)
+		for _, w := range req.Entries {
+			resp.Entries = append(resp.Entries, quotaResult(w.Entity, refuse(code, "%s", text)))
+		}
+		return resp
+	}
+	return nil
+}
+
+// securityErrorForm: who one is and what one may do.
+func securityErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Response {
+	switch req := body.(type) {
+	case *kmsg.SASLHandshakeRequest:
+		resp := req.ResponseKind().(*kmsg.SASLHandshakeResponse)
+		resp.ErrorCode = int16(code)
+		return resp
+	case *kmsg.SASLAuthenticateRequest:
+		resp := req.ResponseKind().(*kmsg.SASLAuthenticateResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		return resp
+	case *kmsg.DescribeACLsRequest:
+		resp := req.ResponseKind().(*kmsg.DescribeACLsResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		return resp
+	case *kmsg.CreateACLsRequest:
+		resp := req.ResponseKind().(*kmsg.CreateACLsResponse)
+		for range req.Creations {
+			o := kmsg.NewCreateACLsResponseResult()
+			o.ErrorCode, o.ErrorMessage = int16(code), &text
+			resp.Results = append(resp.Results, o)
+		}
+		return resp
+	case *kmsg.DeleteACLsRequest:
+		resp := req.ResponseKind().(*kmsg.DeleteACLsResponse)
+		for range req.Filters {
+			o := kmsg.NewDeleteACLsResponseResult()
+			o.ErrorCode, o.ErrorMessage = int16(code), &text
+			resp.Results = append(resp.Results, o)
+		}
+		return resp
+	case *kmsg.CreateDelegationTokenRequest:
+		return createTokenError(req, code)
+	case *kmsg.RenewDelegationTokenRequest:
+		resp := req.ResponseKind().(*kmsg.RenewDelegationTokenResponse)
+		resp.ErrorCode, resp.ExpiryTimestamp = int16(code), -1
+		return resp
+	case *kmsg.ExpireDelegationTokenRequest:
+		resp := req.ResponseKind().(*kmsg.ExpireDelegationTokenResponse)
+		resp.ErrorCode, resp.ExpiryTimestamp = int16(code), -1
+		return resp
+	case *kmsg.DescribeDelegationTokenRequest:
+		resp := req.ResponseKind().(*kmsg.DescribeDelegationTokenResponse)
+		resp.ErrorCode = int16(code)
+		return resp
+	case *kmsg.DescribeUserSCRAMCredentialsRequest:
+		resp := req.ResponseKind().(*kmsg.DescribeUserSCRAMCredentialsResponse)
+		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		return resp
+	case *kmsg.AlterUserSCRAMCredentialsRequest:
+		resp := req.ResponseKind().(*kmsg.AlterUserSCRAMCredentialsResponse)
+		for _, user := range alteredUsers(req) {
+			resp.Results = append(resp.Results, scramResult(user, refuse(code, "%s", text)))
+		}
+		return resp
+	}
+	return nil
+}
+
+func transactionErrorForm(body kmsg.Request, code wire.Code) kmsg.Response {
+	switch req := body.(type) {
+	case *kmsg.AddPartitionsToTxnRequest:
+		resp := req.ResponseKind().(*kmsg.AddPartitionsToTxnResponse)
+		if req.Version >= 4 {
+			resp.ErrorCode = int16(code)
+			return resp
+		}
+		for _, w := range req.Topics {
+			t := kmsg.NewAddPartitionsToTxnResponseTopic()
+			t.Topic = w.Topic
+			for _, p := range w.Partitions {
+				o := kmsg.NewAddPartitionsToTxnResponseTopicPartition()
+				o.Partition, o.ErrorCode = p, int16(code)
+				t.Partitions = append(t.Partitions, o)
+			}
+			resp.Topics = append(resp.Topics, t)
+		}
+		return resp
+	case *kmsg.AddOffsetsToTxnRequest:
+		resp := req.ResponseKind().(*kmsg.AddOffsetsToTxnResponse)
+		resp.ErrorCode = int16(code)
+		return resp
+	case *kmsg.EndTxnRequest:
+		resp := req.ResponseKind().(*kmsg.EndTxnResponse)
+		resp.ErrorCode = int16(code)
+		return resp
+	case *kmsg.WriteTxnMarkersRequest:
+		resp := req.ResponseKind().(*kmsg.WriteTxnMarkersResponse)
+		for _, w := range req.Markers {
+			m := kmsg.NewWriteTxnMarkersResponseMarker()
+			m.ProducerID = w.ProducerID
+			for _, wt := range w.Topics {
+				t := kmsg.NewWriteTxnMarkersResponseMarkerTopic()
+				t.Topic = wt.Topic
+				for _, p := range wt.Partitions {
+					o := kmsg.NewWriteTxnMarkersResponseMarkerTopicPartition()
+					o.Partition, o.ErrorCode = p, int16(code)
+					t.Partitions = append(t.Partitions, o)
+				}
+				m.Topics = append(m.Topics, t)
+			}
+			resp.Markers = append(resp.Markers, m)
+		}
+		return resp
+	case *kmsg.DescribeTransactionsRequest:
+		resp := req.ResponseKind().(*kmsg.DescribeTransactionsResponse)
+		for _, id := range req.TransactionalIDs {
+			o := kmsg.NewDescribeTransactionsResponseTransactionState()
+			o.TransactionalID, o.ErrorCode = id, int16(code)
+			resp.TransactionStates = append(resp.TransactionStates, o)
+		}
+		return resp
+	case *kmsg.ListTransactionsRequest:
+		resp := req.ResponseKind().(*kmsg.ListTransactionsResponse)
+		resp.ErrorCode = int16(code)
+		return resp
+	}
+	return nil
+}
