@@ -50,10 +50,9 @@ func (r *request) findCoordinator() (answer, error) {
 		}
 		c := kmsg.NewFindCoordinatorResponseCoordinator()
 		c.Key, c.ErrorCode, c.NodeID, c.Host, c.Port = key, int16(f.code), f.node, f.host, f.port
-		if f.code == wire.InvalidRequest {
-			c.ErrorMessage = &f.text
-		} else {
-			c.ErrorMessage = kmsg.StringPtr("")
+		c.ErrorMessage = kmsg.StringPtr("")
+		if f.code == wire.InvalidRequest && req.CoordinatorType != coordinatorShare {
+			c.ErrorMessage = &f.text // only the refusal of an unknown type has a text here
 		}
 		resp.Coordinators = append(resp.Coordinators, c)
 	}
