@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -21,10 +22,39 @@ func Decode(k Key, version int16, body []byte) (kmsg.Request, error) {
 		return nil, &UnsupportedError{k, version}
 	}
 	req.SetVersion(version)
-	if err := req.ReadFrom(body); err != nil {
+	err := req.ReadFrom(body)
+	if err == nil {
+		err = checkACLCodes(req)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%v v%d: %w", k, version, err)
 	}
 	return req, nil
+}
+
+var errACLCode = errors.New("code 0 (unknown) for a resource type, pattern, operation or permission")
+
+// checkACLCodes: Kafka takes the ACL requests apart while it parses them, and
+// closes the connection on a code 0. Other codes it doesn't know are answered.
+func checkACLCodes(req kmsg.Request) error {
+	bad := false
+	check := func(codes ...int8) { bad = bad || slices.Contains(codes, 0) }
+	switch r := req.(type) {
+	case *kmsg.DescribeACLsRequest:
+		check(int8(r.ResourceType), int8(r.ResourcePatternType), int8(r.Operation), int8(r.PermissionType))
+	case *kmsg.CreateACLsRequest:
+		for _, c := range r.Creations {
+			check(int8(c.ResourceType), int8(c.ResourcePatternType), int8(c.Operation), int8(c.PermissionType))
+		}
+	case *kmsg.DeleteACLsRequest:
+		for _, f := range r.Filters {
+			check(int8(f.ResourceType), int8(f.ResourcePatternType), int8(f.Operation), int8(f.PermissionType))
+		}
+	}
+	if bad {
+		return errACLCode
+	}
+	return nil
 }
 
 // CheckBody walks a request body without decoding it. It refuses one that is too
@@ -65,7 +95,7 @@ type op struct {
 	flat     bool   // array: all elements have just size bytes
 	ops      []op   // array, structure
 	tags     []int  // tags: the numbers known
-	tagOps   [][]op // tags: what each holds
+	tagOps   [][]op // tags: what each holds, nil where this version has it not
 }
 
 type opKind uint8
@@ -107,6 +137,10 @@ func compile(fields []field, version int16, compact bool) []op {
 	for i := range fields {
 		f := &fields[i]
 		if !f.versions.has(version) {
+			if f.tag >= 0 { // Kafka knows it, and refuses it where it doesn't belong
+				tags.tags = append(tags.tags, f.tag)
+				tags.tagOps = append(tags.tagOps, nil)
+			}
 			continue
 		}
 		one := compileField(f, version, compact)
@@ -331,6 +365,9 @@ func (w *walker) tagSection(o *op) error {
 		for i, t := range o.tags {
 			if uint32(t) == tag {
 				known = true
+				if o.tagOps[i] == nil {
+					return fmt.Errorf("tag %d is not valid in this version", tag)
+				}
 				if err := value.run(o.tagOps[i]); err != nil {
 					return err
 				}
