@@ -189,7 +189,7 @@ func FirstBatchTransactional(records []byte) bool {
 // SplitProduce takes the record data of one partition of a Produce request and returns its one batch: what Kafka looks at
 // before it touches any log. A code other than 0 is the partition's answer (with base offset, append time and log start -1 and
 // no message): 87 without a complete batch, with a first batch that is not format 2, or with a second complete batch; 76 for
-// zstd below v7; 2 for a broken header, at the start or behind the first batch. Stray bytes behind the batch are dropped.
+// zstd below v7; -1, which fails the whole request, below v7 for a codec that doesn't exist; 2 for a broken header, at the start or behind the first batch. Stray bytes behind the batch are dropped.
 //
 // The batch may still be shorter than a header, so Batch methods must not be used on it before Append has accepted it, or
 // after len(batch) was compared with 61.
@@ -202,6 +202,8 @@ func SplitProduce(records []byte, version int16) (batch []byte, code int16) {
 		return nil, CodeInvalidRecord
 	case version < 7 && Batch(records).Codec() == CodecZstd:
 		return nil, CodeUnsupportedCompression
+	case version < 7 && Batch(records).Codec() > CodecZstd:
+		return nil, CodeUnknownServerError
 	}
 	switch _, second, _ := nextBatch(records[size:]); second {
 	case frameBroken:

@@ -24,6 +24,9 @@ type produceEntry struct {
 	topic   string
 	id      [16]byte
 	records []byte
+	batch   []byte // the one batch of records, once the entry has passed the checks that touch no log
+	on      *topic
+	part    *partition
 	resp    kmsg.ProduceResponseTopicPartition
 	leader  int32 // of the hint, -1 without one
 }
@@ -38,6 +41,11 @@ func (r *request) produce() (answer, error) {
 				p.entries[i].resp.ErrorMessage = &why
 			}
 		}
+	} else if !p.check() {
+		if p.req.Acks == 0 {
+			return nil, noAnswer("a Produce with acks=0 failed: %s", wire.UnknownServerError)
+		}
+		return errorForm(r, wire.UnknownServerError), nil
 	} else {
 		p.appendAll()
 	}
@@ -106,30 +114,27 @@ func (p *producing) wholeRequest() (code wire.Code, why string) {
 	return wire.None, ""
 }
 
-// appendAll appends partition by partition.
-func (p *producing) appendAll() {
-	r := p.r
-	m := r.cluster.meta.Load()
-	now := r.cluster.clock.recordTime().UnixMilli()
-	total := 0
-	for i := range p.entries {
-		total += len(p.entries[i].records)
-	}
+// check finds each entry's partition and its batch, before anything is appended. It answers false when the request fails
+// as a whole: an old version looks at the codec here, and Kafka has no error for a codec that doesn't exist.
+func (p *producing) check() bool {
+	m := p.r.cluster.meta.Load()
 	for i := range p.entries {
 		e := &p.entries[i]
-		topic := m.topics[e.topic]
-		if r.version >= 13 {
-			if topic = m.ids[e.id]; topic == nil {
+		e.on = m.topics[e.topic]
+		if p.r.version >= 13 {
+			if e.on = m.ids[e.id]; e.on == nil {
 				e.refuse(wire.UnknownTopicID, -1)
 				continue
 			}
 		}
-		part := topic.partition(e.resp.Partition)
-		if part == nil {
+		if e.part = e.on.partition(e.resp.Partition); e.part == nil {
 			e.refuse(wire.UnknownTopicOrPartition, -1)
 			continue
 		}
-		batch, code := partitionlog.SplitProduce(e.records, r.version)
+		batch, code := partitionlog.SplitProduce(e.records, p.r.version)
+		if code == partitionlog.CodeUnknownServerError {
+			return false
+		}
 		if code != 0 {
 			e.refuse(wire.Code(code), -1)
 			continue
@@ -138,11 +143,24 @@ func (p *producing) appendAll() {
 			e.refuse(wire.InvalidRequiredAcks, -1)
 			continue
 		}
-		share := 0
-		if total > 0 {
-			share = int(int64(cap(r.frame)) * int64(len(e.records)) / int64(total))
+		e.batch = batch
+	}
+	return true
+}
+
+// appendAll appends partition by partition.
+func (p *producing) appendAll() {
+	now := p.r.cluster.clock.recordTime().UnixMilli()
+	total := 0
+	for i := range p.entries {
+		total += len(p.entries[i].records)
+	}
+	for i := range p.entries {
+		if e := &p.entries[i]; e.batch != nil {
+			// What of the frame stays alive for this batch, if the log keeps it.
+			share := int(int64(cap(p.r.frame)) * int64(len(e.records)) / int64(total))
+			p.append(e, now, share)
 		}
-		p.append(e, topic, part, batch, now, share)
 	}
 }
 
@@ -150,9 +168,9 @@ func (p *producing) appendAll() {
 const adminClientID = "__admin_client"
 
 // append appends one batch: the checks of the partition in Kafka's order, then those of its log.
-func (p *producing) append(e *produceEntry, topic *topic, part *partition, batch []byte, now int64, share int) {
-	r := p.r
-	if topic.internal && r.client != adminClientID {
+func (p *producing) append(e *produceEntry, now int64, share int) {
+	r, part := p.r, e.part
+	if e.on.internal && r.client != adminClientID {
 		e.refuse(wire.InvalidTopicException, -1)
 		return
 	}
@@ -166,7 +184,7 @@ func (p *producing) append(e *produceEntry, topic *topic, part *partition, batch
 		return
 	}
 	// min.insync.replicas above the number of replicas counts as that number.
-	if p.req.Acks == -1 && len(s.isr) < min(int(topic.configs.MinInsyncReplicas), len(s.replicas)) {
+	if p.req.Acks == -1 && len(s.isr) < min(int(e.on.configs.MinInsyncReplicas), len(s.replicas)) {
 		part.mu.Lock()
 		start := part.log.LogStart()
 		part.mu.Unlock()
@@ -175,7 +193,7 @@ func (p *producing) append(e *produceEntry, topic *topic, part *partition, batch
 	}
 	scratch := codecs.Get().(*partitionlog.Codecs)
 	defer codecs.Put(scratch)
-	res, err := part.append(now, batch, partitionlog.AppendOptions{
+	res, err := part.append(now, e.batch, partitionlog.AppendOptions{
 		Origin: partitionlog.OriginClient, Version: r.version, Codecs: scratch, FrameSize: share,
 	})
 	if err != nil {
