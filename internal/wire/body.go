@@ -17,6 +17,11 @@ func Decode(k Key, version int16, body []byte) (kmsg.Request, error) {
 	if err := CheckBody(k, version, body); err != nil {
 		return nil, err
 	}
+	return DecodeChecked(k, version, body)
+}
+
+// DecodeChecked is [Decode] for a body that passed [CheckBody] or [BodyCost].
+func DecodeChecked(k Key, version int16, body []byte) (kmsg.Request, error) {
 	req := kmsg.RequestForKey(int16(k))
 	if req == nil {
 		return nil, &UnsupportedError{k, version}
