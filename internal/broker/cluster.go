@@ -77,13 +77,14 @@ type Cluster struct {
 	ended     requestLog // of the connections that have ended
 
 	// Owned by the control loop.
-	config  *config.Cluster
-	rand    *mathrand.Rand
-	groups  *coordinator
-	history history
-	tasks   []*task
-	quotas  quotas
-	scram   scramCredentials
+	config    *config.Cluster
+	rand      *mathrand.Rand
+	groups    *coordinator
+	history   history
+	tasks     []*task
+	quotas    quotas
+	scram     scramCredentials
+	telemetry telemetry
 
 	// features are the finalized levels that were changed; replaced as a whole, by the loop.
 	features atomic.Pointer[map[string]int16]
@@ -191,6 +192,7 @@ func build(o Options) (*Cluster, error) {
 	c.loop = newLoop(c.clock)
 	c.groups = newCoordinator(c)
 	c.history.started = c.clock.Now()
+	c.loop.failed = func(p *panicked) { c.bug("on the control loop: %v", p) }
 	c.loop.endTurn = c.endTurn
 	c.loop.deadline = c.deadline
 	c.loop.tick = c.tick
@@ -203,6 +205,7 @@ func build(o Options) (*Cluster, error) {
 	if err := c.createFirst(o.Topics); err != nil {
 		return nil, err
 	}
+	c.scheduleLogs()
 	return c, nil
 }
 

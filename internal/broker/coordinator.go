@@ -45,6 +45,7 @@ type waitingRequest struct {
 	shard  *shard
 	answer chan kmsg.Response // capacity 1
 	parked chan struct{}      // closed when the request wasn't answered at once
+	failed chan *panicked     // capacity 1: handling it failed unexpectedly
 }
 
 func newCoordinator(c *Cluster) *coordinator {
@@ -308,6 +309,18 @@ func (co *coordinator) askShard(r *request, sh *shard, req kmsg.Request) kmsg.Re
 	}
 }
 
+// abandon forgets a request whose handling failed. On the loop.
+func (co *coordinator) abandon(w *waitingRequest) {
+	if w.shard == nil {
+		return
+	}
+	for t, other := range w.shard.waiting {
+		if other == w {
+			delete(w.shard.waiting, t)
+		}
+	}
+}
+
 // release answers a held heartbeat: its connection has something else to say, or is gone. On the loop.
 func (co *coordinator) release(w *waitingRequest) {
 	now := co.c.clock.Now()
@@ -368,13 +381,21 @@ func (r *request) groupClient() groups.Client {
 // While the request is parked the connection reads one frame ahead: a client that has something else to say, or is gone,
 // must not wait behind a held heartbeat.
 func (r *request) toGroup(group string) (answer, error) {
-	w := &waitingRequest{r: r, answer: make(chan kmsg.Response, 1), parked: make(chan struct{})}
-	if !r.cluster.loop.post(func() { r.cluster.groups.handle(w, group) }) {
+	w := &waitingRequest{r: r, answer: make(chan kmsg.Response, 1), parked: make(chan struct{}), failed: make(chan *panicked, 1)}
+	ok := r.cluster.loop.post(func() {
+		if p := caught(func() { r.cluster.groups.handle(w, group) }); p != nil {
+			r.cluster.groups.abandon(w)
+			w.failed <- p
+		}
+	})
+	if !ok {
 		return nil, errClosed
 	}
 	select {
 	case resp := <-w.answer:
 		return resp, nil
+	case p := <-w.failed:
+		panic(p)
 	case <-w.parked:
 	case <-r.conn.done:
 		return nil, errClosed

@@ -61,6 +61,8 @@ func handlers() [maxKey]handler {
 		wire.UnregisterBroker:             (*request).unregisterBroker,
 		wire.ConsumerGroupHeartbeat:       withFeature("group.version", (*request).consumerGroupHeartbeat),
 		wire.ConsumerGroupDescribe:        withFeature("group.version", (*request).consumerGroupDescribe),
+		wire.GetTelemetrySubscriptions:    (*request).getTelemetrySubscriptions,
+		wire.PushTelemetry:                (*request).pushTelemetry,
 		wire.ListConfigResources:          (*request).listConfigResources,
 		wire.DescribeTopicPartitions:      (*request).describeTopicPartitions,
 		wire.AddRaftVoter:                 (*request).fixedQuorum,

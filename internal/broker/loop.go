@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -17,6 +19,8 @@ type loop struct {
 	wake chan struct{} // capacity 1: there is something in the queue
 	done chan struct{} // closed when the goroutine has ended
 
+	// failed is told of a panic in something that was posted; the loop goes on.
+	failed func(*panicked)
 	// endTurn runs after each drained queue, before the loop sleeps.
 	endTurn func(now time.Time)
 	// deadline is when tick is next wanted.
@@ -44,24 +48,46 @@ func (l *loop) post(fn func()) bool {
 	return true
 }
 
-// do runs fn on the loop and waits for it. It must not be called on the loop.
+// do runs fn on the loop and waits for it. It must not be called on the loop. A panic of fn is the caller's.
 func (l *loop) do(fn func()) bool {
 	ran := make(chan struct{})
-	if !l.post(func() { fn(); close(ran) }) {
+	var failed *panicked
+	if !l.post(func() { failed = caught(fn); close(ran) }) {
 		return false
 	}
 	select {
 	case <-ran:
-		return true
 	case <-l.done:
 		// The loop drains its queue before it ends, so fn may have run all the same.
 		select {
 		case <-ran:
-			return true
 		default:
 			return false
 		}
 	}
+	if failed != nil {
+		panic(failed)
+	}
+	return true
+}
+
+// panicked is a panic on the loop, with the stack there.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("%v\n%s", p.value, p.stack) }
+
+// caught runs fn and answers its panic, nil if it returned.
+func caught(fn func()) (p *panicked) {
+	defer func() {
+		if v := recover(); v != nil {
+			p = &panicked{v, debug.Stack()}
+		}
+	}()
+	fn()
+	return nil
 }
 
 // close makes the loop end after what is queued. It doesn't wait.
@@ -85,7 +111,9 @@ func (l *loop) run() {
 		closed := l.closed
 		l.mu.Unlock()
 		for i, fn := range batch {
-			fn()
+			if p := caught(fn); p != nil {
+				l.failed(p)
+			}
 			batch[i] = nil
 		}
 		now := l.clock.Now()
