@@ -1,0 +1,94 @@
+package broker
+
+import (
+	"time"
+
+	"github.com/fakekafka/fakekafka/partitionlog"
+)
+
+// What the brokers do to their logs from time to time: retention, compaction, forgetting producers. It runs on the control loop,
+// driven by the broker's clock, so that FastForward passes through each occasion.
+
+// scheduleLogs begins the housekeeping at a cluster's start.
+func (c *Cluster) scheduleLogs() {
+	every := func(name string) func() time.Duration {
+		return func() time.Duration { return c.settings(c.nodes[0].id).Duration(name) }
+	}
+	delay := every("log.initial.task.delay.ms")()
+	c.schedule("retention", delay, every("log.retention.check.interval.ms"), c.applyRetention)
+	c.schedule("expiry of producer ids", delay, every("producer.id.expiration.check.interval.ms"), c.expireProducers)
+	c.schedule("log cleaner", delay, every("log.cleaner.backoff.ms"), c.cleanLogs)
+}
+
+// eachPartition calls fn for all partitions, in the order of names and numbers.
+func (c *Cluster) eachPartition(fn func(*partition)) {
+	m := c.meta.Load()
+	for _, name := range m.names {
+		for _, p := range m.topics[name].partitions {
+			fn(p)
+		}
+	}
+}
+
+func (c *Cluster) applyRetention(now time.Time) {
+	c.eachPartition(func(p *partition) { p.applyRetention(now) })
+}
+
+// applyRetention removes the segments that are past their retention.
+func (p *partition) applyRetention(now time.Time) partitionlog.Removed {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	removed := p.log.ApplyRetention(now.UnixMilli())
+	if removed.Segments > 0 {
+		p.changed()
+	}
+	return removed
+}
+
+func (c *Cluster) expireProducers(now time.Time) {
+	c.eachPartition(func(p *partition) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.log.ExpireProducers(now.UnixMilli())
+	})
+}
+
+// cleanLogs compacts the logs that are due, the dirtiest first, until none is.
+func (c *Cluster) cleanLogs(now time.Time) {
+	if !c.settings(c.nodes[0].id).Bool("log.cleaner.enable") {
+		return
+	}
+	done := map[*partition]bool{} // in this run; a log in which nothing can go stays due
+	for {
+		var dirtiest *partition
+		ratio := -1.0
+		c.eachPartition(func(p *partition) {
+			if done[p] {
+				return
+			}
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if s := p.log.Cleanable(now.UnixMilli()); s.Due && s.DirtyRatio > ratio {
+				dirtiest, ratio = p, s.DirtyRatio
+			}
+		})
+		if dirtiest == nil {
+			return
+		}
+		done[dirtiest] = true
+		if _, err := dirtiest.compact(now); err != nil {
+			c.bug("%s-%d can't be compacted: %v", dirtiest.topic, dirtiest.index, err)
+		}
+	}
+}
+
+// compact runs one pass of the cleaner.
+func (p *partition) compact(now time.Time) (partitionlog.CompactResult, error) {
+	scratch := codecs.Get().(*partitionlog.Codecs)
+	defer codecs.Put(scratch)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	res, err := p.log.Compact(now.UnixMilli(), scratch)
+	p.changed()
+	return res, err
+}
