@@ -207,7 +207,7 @@ func (c *Cluster) checkResource(r *Alteration, settings map[string]string, topic
 		if r.Name == "" {
 			return &Error{invalidRequest, "Default topic resources are not allowed."}
 		}
-		if err := checkTopicName(r.Name); err != nil {
+		if err := CheckTopicName(r.Name); err != nil {
 			return err
 		}
 		if err := c.checkTopic(settings); err != nil {
@@ -246,8 +246,8 @@ func checkSettings(kind string, all *defs, settings map[string]string) *Error {
 	return nil
 }
 
-// checkTopicName has Kafka's rules and texts for the names of topics.
-func checkTopicName(name string) *Error {
+// CheckTopicName has Kafka's rules and texts for the names of topics; nil for a good one.
+func CheckTopicName(name string) *Error {
 	reason := ""
 	switch {
 	case name == "":

@@ -55,7 +55,11 @@ func New(s Start) (*Cluster, error) {
 	if len(c.nodes) == 0 {
 		return nil, fmt.Errorf("config: no broker is given")
 	}
-	for _, settings := range append([]map[string]string{s.Static, s.Defaults}, slices.Collect(maps.Values(s.PerBroker))...) {
+	given := []map[string]string{s.Static, s.Defaults}
+	for _, id := range c.nodes {
+		given = append(given, s.PerBroker[id])
+	}
+	for _, settings := range given {
 		for _, name := range slices.Sorted(maps.Keys(settings)) {
 			if _, err := Check(name, settings[name]); err != nil {
 				return nil, err

@@ -39,7 +39,7 @@ func (c *Cluster) Describe(node int32, t ResourceType, name string, names []stri
 func (c *Cluster) describe(node int32, t ResourceType, name string, topicExists func(string) bool) ([]Entry, *Error) {
 	switch t {
 	case TopicResource:
-		if err := checkTopicName(name); err != nil {
+		if err := CheckTopicName(name); err != nil {
 			return nil, err
 		}
 		if !topicExists(name) {
