@@ -190,7 +190,7 @@ func checkBroker(v *Values) error {
 		require(unlimited("log.retention.ms"), "log.retention.ms must be unlimited (-1) or, greater than or equal to 1"),
 		require(unlimited("log.retention.minutes"), "log.retention.minutes must be unlimited (-1) or, greater than or equal to 1"),
 		require(unlimited("log.retention.hours"), "log.retention.hours must be unlimited (-1) or, greater than or equal to 1"),
-		require(v.Int64("log.cleaner.dedupe.buffer.size") > v.Int64("log.cleaner.threads")<<20,
+		require(v.Int("log.cleaner.threads") == 0 || v.Int64("log.cleaner.dedupe.buffer.size")/v.Int64("log.cleaner.threads") > 1<<20,
 			"log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread."),
 		require(v.Int("max.connections.per.ip") > 0 || v.String("max.connections.per.ip.overrides") != "",
 			"max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set."),
