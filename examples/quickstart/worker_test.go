@@ -13,7 +13,7 @@ import (
 )
 
 func TestEveryOrderGetsItsReceipt(t *testing.T) {
-	k := fakekafka.Start(t, fakekafka.Topic("orders", 3), fakekafka.Topic("receipts", 1))
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1), fakekafka.Topic("receipts", 1))
 	customer := newCustomer(t, k.Bootstrap())
 
 	stop := startWorker(t, k.Bootstrap())
