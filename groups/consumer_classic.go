@@ -17,7 +17,7 @@ import (
 // the join goes on with a new classic group; else it has replied, or will.
 func (s *Shard) joinConsumerGroup(g *group, c Command, req *kmsg.JoinGroupRequest) (handled bool) {
 	if g.consumer.empty() {
-		s.stopTimer(g.consumer.assign)
+		s.stopGroup(g.consumer)
 		tx := s.beginTx(g.id)
 		for _, r := range s.consumerTombstones(g) {
 			tx.add(r)

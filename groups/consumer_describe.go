@@ -13,12 +13,12 @@ import (
 func (s *Shard) consumerGroupDescribe(c Command, req *kmsg.ConsumerGroupDescribeRequest) {
 	resp := req.ResponseKind().(*kmsg.ConsumerGroupDescribeResponse)
 	for _, id := range req.Groups {
-		resp.Groups = append(resp.Groups, s.describeConsumer(id, c.Client.Principal))
+		resp.Groups = append(resp.Groups, s.describeConsumer(id, req.IncludeAuthorizedOperations, c.Client.Principal))
 	}
 	s.reply(c.Ticket, resp)
 }
 
-func (s *Shard) describeConsumer(id, principal string) kmsg.ConsumerGroupDescribeResponseGroup {
+func (s *Shard) describeConsumer(id string, operations bool, principal string) kmsg.ConsumerGroupDescribeResponseGroup {
 	out := kmsg.NewConsumerGroupDescribeResponseGroup()
 	out.Group = id
 	refused := func(code int16, message *string) kmsg.ConsumerGroupDescribeResponseGroup {
@@ -41,6 +41,9 @@ func (s *Shard) describeConsumer(id, principal string) kmsg.ConsumerGroupDescrib
 	g := group.consumer
 	if s.deps.MayDescribe != nil && !s.mayDescribeAll(g, principal) {
 		return refused(errTopicAuthorizationFailed, kmsg.StringPtr("The group has described topic(s) that the client is not authorized to describe."))
+	}
+	if operations {
+		out.AuthorizedOperations = groupOperations
 	}
 	out.State, out.Epoch, out.AssignmentEpoch = g.stateName(), g.groupEpoch, g.assignmentEpoch
 	if a := s.chosenAssignor(g); a != nil {

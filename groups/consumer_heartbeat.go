@@ -41,6 +41,7 @@ type beat struct {
 	told                bool // it lists what it owns
 	owned               partitionSet
 	subscriptionChanged bool
+	replaces            bool // it takes a static member's place
 	newExpression       bool // it brings an expression that has to be resolved
 	before              memberAssignment
 	cause               string // of an epoch bump
@@ -252,6 +253,7 @@ func (s *Shard) memberForBeat(b *beat, g *consumerGroup, instanceID *string) (*c
 // takeOver gives a static member's place to a new incarnation: the old id goes, the new one starts at epoch 0 with its
 // attributes, partitions and target, so that nobody else notices.
 func (s *Shard) takeOver(b *beat, g *consumerGroup, old *consumerMember) *consumerMember {
+	b.replaces = true
 	attributes, assignment, target := old.memberAttributes, old.memberAssignment, g.target[old.id]
 	assignment.epoch, assignment.previous = 0, 0
 	b.tx.removeMember(old.id)
@@ -259,7 +261,7 @@ func (s *Shard) takeOver(b *beat, g *consumerGroup, old *consumerMember) *consum
 	b.tx.putTargetMember(b.member, target)
 	b.tx.putCurrent(b.member, assignment)
 	b.tx.onDone = append(b.tx.onDone, func() {
-		s.forgetMember(g, old, "its instance id was taken over")
+		s.forgetMember(old)
 		s.emitMember(g, g.members[b.member], Event{Kind: EventReplaced,
 			Cause: fmt.Sprintf("instance %s came back as member %s in place of %s", *attributes.instanceID, b.member, old.id)})
 	})
@@ -348,17 +350,17 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 	case namesChanged || regex.bumps:
 		cause = fmt.Sprintf("%s changed its subscription to %s", nameOf(m), subscriptionText(m))
 	}
-	s.maybeBump(b.tx, g, namesChanged || regex.bumps || b.cause != "", cause)
-
 	b.tx.onDone = append(b.tx.onDone, func() {
 		switch {
 		case isNew:
-			s.emitMember(g, m, Event{Kind: EventJoined, Cause: "subscribes to " + subscriptionText(m)})
-		case b.joins:
-			s.emitMember(g, m, Event{Kind: EventRejoined, Cause: fmt.Sprintf("joined again at epoch %d", b.before.epoch)})
+			s.emitMember(g, m, Event{Kind: EventJoined, Epoch: g.groupEpoch, Cause: "subscribes to " + subscriptionText(m)})
+		case b.joins && !b.replaces:
+			s.emitMember(g, m, Event{Kind: EventRejoined, Epoch: g.groupEpoch, Cause: fmt.Sprintf("joined again at epoch %d", b.before.epoch)})
 		}
-		s.maybeResolve(g, b.client.Principal, b.newExpression)
 	})
+	s.maybeBump(b.tx, g, namesChanged || regex.bumps || b.cause != "", cause)
+
+	b.tx.onDone = append(b.tx.onDone, func() { s.maybeResolve(g, b.client.Principal, b.newExpression) })
 	if g.assignmentEpoch < g.groupEpoch {
 		if s.cfg.Prompt {
 			b.tx.commit()
@@ -398,6 +400,10 @@ func (s *Shard) finishBeat(b *beat) *refusal {
 	if changed {
 		s.restartRevocation(g, m)
 		s.tellChange(g, m, b.before)
+	}
+	if !m.usesClassic() { // it may have been one that had to join or sync
+		s.stopTimer(&m.join)
+		s.stopTimer(&m.sync)
 	}
 	m.lastBeat = s.now
 	s.restartSession(g, m)

@@ -14,29 +14,36 @@ import (
 func (s *Shard) removeMembers(group *group, members []*consumerMember, kind EventKind, cause string) {
 	g := group.consumer
 	tx := s.beginTx(g.id)
+	// The tombstones empty the members; the history shall say who they were.
+	gone := make([]consumerMember, len(members))
+	for i, m := range members {
+		gone[i] = consumerMember{id: m.id, memberAttributes: m.memberAttributes, memberAssignment: m.memberAssignment}
+	}
+	noteRemoved := func() {
+		for i, m := range members {
+			s.emitMember(g, &gone[i], Event{Kind: kind, Cause: cause})
+			s.forgetMember(m)
+		}
+	}
 	if s.mayDowngrade(g, members) {
-		tx.onDone = append(tx.onDone, func() { s.noteRemoved(g, members, kind, cause) })
+		tx.onDone = append(tx.onDone, noteRemoved)
 		s.downgrade(tx, group, members, nil)
 		tx.commit()
 		return
 	}
-	dropped := make(map[string]int)
-	for _, m := range members {
+	expressions := make(map[string]struct{})
+	names := make([]string, len(members))
+	for i, m := range members {
+		expressions[m.regex] = struct{}{}
+		names[i] = nameOf(m)
 		tx.removeMember(m.id)
-		if m.regex != "" {
-			dropped[m.regex]++
-		}
 	}
-	for _, expression := range sortedNames(dropped) {
+	for _, expression := range sortedNames(expressions) {
 		if g.regexUsers[expression] == 0 && g.regexes[expression] != nil {
 			tx.put(recordRegex, expression, nil)
 		}
 	}
-	names := make([]string, len(members))
-	for i, m := range members {
-		names[i] = nameOf(m)
-	}
-	tx.onDone = append(tx.onDone, func() { s.noteRemoved(g, members, kind, cause) })
+	tx.onDone = append(tx.onDone, noteRemoved)
 	s.maybeBump(tx, g, true, fmt.Sprintf("%s: %s", strings.Join(names, ", "), cause))
 	tx.commit()
 	if g.empty() {
@@ -44,15 +51,8 @@ func (s *Shard) removeMembers(group *group, members []*consumerMember, kind Even
 	}
 }
 
-func (s *Shard) noteRemoved(g *consumerGroup, members []*consumerMember, kind EventKind, cause string) {
-	for _, m := range members {
-		s.emitMember(g, m, Event{Kind: kind, Cause: cause})
-		s.forgetMember(g, m, cause)
-	}
-}
-
 // forgetMember ends what a removed member has running beside the log.
-func (s *Shard) forgetMember(g *consumerGroup, m *consumerMember, cause string) {
+func (s *Shard) forgetMember(m *consumerMember) {
 	s.stopMember(m)
 	s.releaseMember(m)
 }

@@ -141,7 +141,11 @@ func wholeName(expression string) (*regexp.Regexp, error) {
 // regexPause is how long a group's expressions are not resolved again, whatever happens.
 const regexPause = 10 * time.Second
 
-// maybeResolve asks for a resolution of the group's expressions at the end of this turn, if one is due. The topics are
+// regexDelay is what the resolution takes under Kafka's timings. There it is the work of a background thread whose result is stored
+// some time after the answer; a client that asks at once hears of the time before.
+const regexDelay = 200 * time.Millisecond
+
+// maybeResolve asks for a resolution of the group's expressions, if one is due: with prompt rebalances at the end of this turn. The topics are
 // filtered by what the principal of the asking request may see.
 func (s *Shard) maybeResolve(g *consumerGroup, principal string, newExpression bool) {
 	if len(g.regexUsers) == 0 || s.isResolving(g) {
@@ -153,17 +157,26 @@ func (s *Shard) maybeResolve(g *consumerGroup, principal string, newExpression b
 		return
 	}
 	if newExpression || len(g.regexUsers) != len(g.regexes) || version < s.meta.LastCreated() || age > s.cfg.ConsumerRegexRefresh {
+		g.principal = principal
+		if !s.cfg.Prompt {
+			g.resolve = &timer{kind: timerRegex, group: g.id, fire: func() {
+				if group := s.groups[g.id]; group != nil && group.consumer == g {
+					s.resolveRegexes(g)
+				}
+			}}
+			s.startTimer(g.resolve, regexDelay)
+			return
+		}
 		if s.turn.resolving == nil {
 			s.turn.resolving = make(map[string]struct{})
 		}
 		s.turn.resolving[g.id] = struct{}{}
-		g.principal = principal
 	}
 }
 
 func (s *Shard) isResolving(g *consumerGroup) bool {
 	_, ok := s.turn.resolving[g.id]
-	return ok
+	return ok || g.resolve != nil && g.resolve.running
 }
 
 // lastResolution is when the expressions were last resolved, and at which version of the metadata.

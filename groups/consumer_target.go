@@ -73,10 +73,10 @@ func (s *Shard) assignNow(g *consumerGroup) {
 	if g.empty() || g.assignmentEpoch >= g.groupEpoch {
 		return
 	}
-	if !s.cfg.Prompt {
-		return // the next heartbeat does it
+	if s.cfg.Prompt { // else the next heartbeat does it
+		s.markChanged(g)
+		s.flushConsumer()
 	}
-	s.markChanged(g)
 }
 
 // computeTarget runs the assignor over the whole group. Only members whose target changed are written.

@@ -270,9 +270,9 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, leaving []*consumerMember, j
 	tx.add(groupRecord(g, assignments)) // sets the members' assignments
 	tx.onDone = append(tx.onDone, func() {
 		s.emit(Event{Group: g.id, Kind: EventConverted, Epoch: c.generation, Cause: "only members of the classic protocol are left"})
-		s.stopTimer(old.assign)
+		s.stopGroup(old)
 		for _, m := range everyone {
-			s.forgetMember(old, m, "the group is a classic one now")
+			s.forgetMember(m)
 		}
 		for _, m := range c.order {
 			s.renewSession(m)

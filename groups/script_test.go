@@ -923,7 +923,7 @@ func code(c int16) string {
 		errInvalidSessionTimeout: "INVALID_SESSION_TIMEOUT", errRebalanceInProgress: "REBALANCE_IN_PROGRESS", errNonEmptyGroup: "NON_EMPTY_GROUP",
 		errGroupIDNotFound: "GROUP_ID_NOT_FOUND", errMemberIDRequired: "MEMBER_ID_REQUIRED", errGroupMaxSizeReached: "GROUP_MAX_SIZE_REACHED",
 		errFencedInstanceID: "FENCED_INSTANCE_ID", errGroupSubscribedToTopic: "GROUP_SUBSCRIBED_TO_TOPIC", errUnstableOffsetCommit: "UNSTABLE_OFFSET_COMMIT",
-		errUnknownTopicID: "UNKNOWN_TOPIC_ID",
+		errUnknownTopicID: "UNKNOWN_TOPIC_ID", errInvalidRegularExpression: "INVALID_REGULAR_EXPRESSION", errStaleMemberEpoch: "STALE_MEMBER_EPOCH", errUnsupportedAssignor: "UNSUPPORTED_ASSIGNOR", errUnreleasedInstanceID: "UNRELEASED_INSTANCE_ID", errFencedMemberEpoch: "FENCED_MEMBER_EPOCH", errInvalidRequest: "INVALID_REQUEST", errUnsupportedVersion: "UNSUPPORTED_VERSION",
 	}
 	if name, ok := names[c]; ok {
 		return name
@@ -1028,7 +1028,7 @@ func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 		}
 		return out
 	}
-	return fmt.Sprintf("%T", resp)
+	return w.describeConsumerReply(c, resp)
 }
 
 // durable is all durable state of a shard as text: what a replay of its log must lead to.
@@ -1046,6 +1046,9 @@ func durable(s *Shard) string {
 				}
 			}
 			fmt.Fprintln(&b)
+		}
+		if g.consumer != nil {
+			b.WriteString(durableConsumer(g.consumer))
 		}
 		committed, pending := g.offsets.list()
 		for _, o := range slices.Concat(committed, pending) {
