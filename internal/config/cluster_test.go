@@ -81,7 +81,7 @@ func TestSettingsWithoutEffect(t *testing.T) {
 		noEffect  bool
 	}{
 		{"num.io.threads", "1", true},
-		{"log.dirs", "/tmp/x", true},
+		{"num.network.threads", "3", true},
 		{"log.preallocate", "true", true},
 		{"num.partitions", "1", false},
 		{"log.retention.hours", "1", false},
