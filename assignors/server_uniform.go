@@ -1,7 +1,9 @@
 package assignors
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"sort"
@@ -52,9 +54,9 @@ func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (
 	owned := newBitset(table.total())
 	holds := make([]held, len(order))
 	for k, i := range order {
-		h, err := a.claim(in, table, owned, &in.Members[i])
-		if err != nil {
-			return nil, err
+		h, once := table.claim(owned, in.Members[i].Target)
+		if !once {
+			return nil, a.twice(in, table, order)
 		}
 		holds[k] = h
 	}
@@ -105,11 +107,10 @@ func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (
 	return out, nil
 }
 
-// claim marks what the member's target holds. A partition in two targets is an error: whoever made such a target is broken, and
-// Kafka's own computation fails there too.
-func (a uniform) claim(in ServerInput, table *topicTable, owned bitset, m *ServerMember) (held, error) {
-	var h held
-	for id, ps := range m.Target {
+// claim marks what a target holds and tells whether nobody held it before. A partition in two targets is an error: whoever made
+// such targets is broken, and Kafka's own computation fails there too.
+func (table *topicTable) claim(owned bitset, target Partitions) (h held, once bool) {
+	for id, ps := range target {
 		t := table.find(&id)
 		if t < 0 {
 			h.stale = true
@@ -122,24 +123,36 @@ func (a uniform) claim(in ServerInput, table *topicTable, owned bitset, m *Serve
 				continue
 			}
 			if owned.set(int(first + p)) {
-				return h, a.twice(in, id, p, m.ID)
+				return h, false
 			}
 			h.count++
 		}
 	}
-	return h, nil
+	return h, true
 }
 
-func (a uniform) twice(in ServerInput, id TopicID, p int32, second string) error {
-	first := second
-	for i := range in.Members {
-		if m := &in.Members[i]; m.ID != second && slices.Contains(m.Target[id], p) {
-			first = m.ID
-			break
+// twice names the first partition that the targets of two of its subscribers list, or one lists twice.
+func (a uniform) twice(in ServerInput, table *topicTable, order []int32) error {
+	owner := make([]string, table.total())
+	owned := newBitset(table.total())
+	first := int32(math.MaxInt32)
+	var members [2]string
+	for _, i := range order {
+		m := &in.Members[i]
+		topics := table.places(m.Topics)
+		for _, p := range table.indices(m.Target, nil) {
+			if _, subscribed := slices.BinarySearch(topics, int32(table.placeOf(p))); !subscribed {
+				continue
+			}
+			if owned.set(int(p)) && p < first {
+				first, members = p, [2]string{owner[p], m.ID}
+			}
+			owner[p] = cmp.Or(owner[p], m.ID)
 		}
 	}
+	place := table.placeOf(first)
 	return fmt.Errorf("assignors: uniform: the previous target gives partition %d of topic %s to %q and to %q",
-		p, in.topicName(id), min(first, second), max(first, second))
+		first-table.first[place], in.topicName(table.ids[place]), members[0], members[1])
 }
 
 func (in ServerInput) topicName(id TopicID) string {

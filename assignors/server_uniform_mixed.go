@@ -56,7 +56,7 @@ func (g *mixedGroup) keep(a uniform, in ServerInput, order []int32) error {
 				}
 				at := &g.owner[g.table.first[t]+p]
 				if *at >= 0 {
-					return a.twice(in, id, p, m.ID)
+					return a.twice(in, g.table, order)
 				}
 				*at = int32(k)
 				g.count[k]++
@@ -282,14 +282,14 @@ func (t *topicTable) equals(target Partitions, all []int32) bool {
 	topics := 0
 	for i := 0; i < len(all); topics++ {
 		place := t.placeOf(all[i])
-		first := t.first[place]
+		first, end := t.first[place], t.first[place+1]
 		for _, p := range target[t.ids[place]] {
-			if i == len(all) || p != all[i]-first {
+			if i == len(all) || all[i] >= end || p != all[i]-first {
 				return false
 			}
 			i++
 		}
-		if i < len(all) && all[i] < t.first[place+1] {
+		if i < len(all) && all[i] < end {
 			return false
 		}
 	}

@@ -54,7 +54,8 @@ func (a sticky) compute(r *round) error {
 	return nil
 }
 
-// equalSubscriptions compares the lists as sent, unknown topics included; a list that names a topic twice equals none.
+// equalSubscriptions compares the lists as sent, unknown topics included; a list that names a topic twice equals none (in Kafka it
+// can equal one with another topic in that place).
 // Kafka does not notice members with an empty subscription that it meets before the first other one, and then gives them
 // partitions they did not ask for. Here they count as different, wherever they stand.
 func (r *round) equalSubscriptions() bool {
@@ -68,16 +69,18 @@ func (r *round) equalSubscriptions() bool {
 		if len(topics) != len(set) {
 			return false
 		}
-		if len(topics) == 0 || len(first) == len(topics) && &first[0] == &topics[0] {
+		if sameStrings(topics, first) {
 			continue
 		}
-		for i, t := range topics {
-			if i < len(first) && first[i] == t {
-				continue
-			}
+		seen := make(map[string]struct{}, len(topics))
+		for _, t := range topics {
 			if _, ok := set[t]; !ok {
 				return false
 			}
+			seen[t] = struct{}{}
+		}
+		if len(seen) < len(topics) {
+			return false
 		}
 	}
 	return true

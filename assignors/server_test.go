@@ -1,0 +1,133 @@
+package assignors
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+)
+
+// The coordinator tells an unchanged target by its map.
+func TestUnchangedTargetsAreTheSameMap(t *testing.T) {
+	t.Parallel()
+	for _, a := range []ServerAssignor{NewUniform(), NewServerRange()} {
+		for _, homogeneous := range []bool{true, false} {
+			in := serverGroup(7, 3, 10)
+			in.Homogeneous = homogeneous
+			targets, err := a.Assign(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range in.Members {
+				in.Members[i].Target = targets[in.Members[i].ID]
+			}
+			again, err := a.Assign(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for id, target := range targets {
+				if reflect.ValueOf(target).Pointer() != reflect.ValueOf(again[id]).Pointer() {
+					t.Errorf("%s, homogeneous %v: %s got another map: %v", a.Name(), homogeneous, id, again[id])
+				}
+			}
+		}
+	}
+}
+
+// A wrong Homogeneous flag must not give a member a topic it did not ask for.
+func TestHomogeneousIsNotTrustedBlindly(t *testing.T) {
+	t.Parallel()
+	for _, a := range []ServerAssignor{NewUniform(), NewServerRange()} {
+		in := checkedInput()
+		in.Homogeneous = true
+		if _, err := Checked(a).Assign(in); err != nil {
+			t.Errorf("%s: %v", a.Name(), err)
+		}
+	}
+}
+
+func TestServerErrors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		explanation string
+		change      func(*ServerInput)
+		want        string
+	}{
+		{"a topic that has just been deleted", func(in *ServerInput) { delete(in.Topics, idOrders) },
+			"a member subscribes to topic id AQAAAAAAAAAAAAAAAAAAAA, which the metadata does not know"},
+		{"two members with one id", func(in *ServerInput) { in.Members[1].ID = "m0" }, `the group lists member "m0" twice`},
+		{"a partition in two targets", func(in *ServerInput) { in.Members[1].Target = Partitions{idOrders: {1}} },
+			`the previous target gives partition 1 of topic orders to "m0" and to "m1"`},
+		{"too many partitions", func(in *ServerInput) {
+			in.Topics[idOrders] = ServerTopic{Partitions: 1 << 30}
+			in.Topics[idPayments] = ServerTopic{Partitions: 1 << 30}
+		}, "the subscribed topics have more than 2147483647 partitions"},
+	} {
+		in := checkedInput()
+		c.change(&in)
+		if _, err := NewUniform().Assign(in); err == nil || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want …%s", c.explanation, err, c.want)
+		}
+	}
+}
+
+func TestServerAssignorsWithoutMembers(t *testing.T) {
+	t.Parallel()
+	for _, a := range []ServerAssignor{NewUniform(), NewServerRange()} {
+		if got, err := a.Assign(ServerInput{}); err != nil || got == nil || len(got) != 0 {
+			t.Errorf("%s: %v %v", a.Name(), got, err)
+		}
+	}
+}
+
+// Java's order is that of UTF-16 code units, which is what a naive implementation over utf16.Encode says.
+func TestCompareJava(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 1))
+	letters := []rune("aB_0é\uD7FF\uE000\uFFFD\U00010000\U0010FFFF")
+	var all []string
+	for range 300 {
+		var b strings.Builder
+		b.WriteString("consumer-")
+		for range rng.IntN(5) {
+			b.WriteRune(letters[rng.IntN(len(letters))])
+		}
+		all = append(all, b.String())
+	}
+	naive := func(a, b string) int { return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b))) }
+	for _, a := range all {
+		for _, b := range all {
+			if got, want := compareJava(a, b), naive(a, b); sign(got) != sign(want) {
+				t.Fatalf("%q and %q: got %d, want %d", a, b, got, want)
+			}
+		}
+	}
+	order := javaOrder(len(all), func(i int) string { return all[i] })
+	for k := 1; k < len(order); k++ {
+		if c := naive(all[order[k-1]], all[order[k]]); c > 0 || c == 0 && order[k-1] > order[k] {
+			t.Fatalf("%q before %q", all[order[k-1]], all[order[k]])
+		}
+	}
+}
+
+func sign(n int) int {
+	switch {
+	case n < 0:
+		return -1
+	case n > 0:
+		return 1
+	}
+	return 0
+}
+
+// A topic id is two signed numbers in Java: one that begins with 0x80 or more comes first.
+func TestCompareTopicIDs(t *testing.T) {
+	t.Parallel()
+	ids := []TopicID{{0: 0x80}, {0: 0xFF}, {8: 0x80}, {}, {15: 1}, {8: 1}, {7: 1}, {0: 0x7F}}
+	if !slices.IsSortedFunc(ids, compareTopicIDs) {
+		slices.SortFunc(ids, compareTopicIDs)
+		t.Errorf("sorted: %v", ids)
+	}
+}
