@@ -95,11 +95,6 @@ func (l *Log) Append(now int64, batch []byte, o AppendOptions) (AppendResult, *A
 	}, nil
 }
 
-// keeps reports whether a batch's own memory is kept: it is not small, and at most an eighth of what it keeps alive is wasted.
-func keeps(b Batch, frameSize int) bool {
-	return len(b) > copyBelow && frameSize-len(b) <= len(b)/8
-}
-
 // logAppendTime is what a Produce answer says of it.
 func (l *Log) logAppendTime(now int64) int64 {
 	if l.cfg.TimestampType == LogAppendTime {

@@ -25,7 +25,7 @@ func sized(t testing.TB, l *Log, sizes ...int) {
 func TestReadLimits(t *testing.T) {
 	t.Parallel()
 	l := newTestLog()
-	sized(t, l, 200, 200, 9000, 200)
+	sized(t, l, 200, 200, 90000, 200)
 	for _, tt := range []struct {
 		explanation string
 		offset      int64
@@ -40,8 +40,8 @@ func TestReadLimits(t *testing.T) {
 		{"and nothing more", 0, 199, true, 200, 0},
 		{"nothing left", 0, 0, false, 0, 0},
 		{"a limit of 0 in the first partition", 0, 0, true, 200, 0},
-		{"everything", 0, 1 << 20, false, 9600, 0},
-		{"over the chunks", 1, 9300, false, 9300, 0},
+		{"everything", 0, 1 << 20, false, 90600, 0},
+		{"over the chunks", 1, 90300, false, 90300, 0},
 		{"negative", 0, -1, true, 0, CodeUnknownServerError},
 		{"negative with nothing to read", 4, -1, true, 0, 0},
 		{"at the end", 4, 100, true, 0, 0},

@@ -132,7 +132,7 @@ func (l *Log) Truncate(now, offset int64) {
 		return
 	}
 	offset = max(offset, 0)
-	l.arena = arena{next: l.arena.next} // bytes behind the cut may be in a reader's hands
+	l.arena.free = nil // bytes behind the cut may be in a reader's hands
 	keep := l.segments[:0:0]
 	for _, s := range l.segments {
 		if s.base > offset {

@@ -2,6 +2,7 @@ package partitionlog
 
 import (
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -14,11 +15,17 @@ type chunk struct {
 
 const (
 	// copyBelow is the size up to which a batch is copied into the arena whatever its frame: a chunk for each would cost more
-	// than the copy, in memory and in the number of slices a fetch has to write.
-	copyBelow = 8 << 10
-	// arenaMin and arenaMax bound the arena's chunks. They double, so that a log of one record is small.
-	arenaMin = 512
-	arenaMax = 256 << 10
+	// than the copy, in memory (the allocator rounds up) and in the number of slices a fetch has to write.
+	copyBelow = 32 << 10
+	// arenaMin and arenaMax bound the arena's chunks; in between they are arenaShare of what was copied so far, so that a log of
+	// one record is small and not much is reserved in any.
+	arenaMin   = 512
+	arenaMax   = 1 << 20
+	arenaShare = 16
+	// ownBlock is the size from which a copy gets memory of its own: the arena's chunks would be left with holes.
+	ownBlock = 96 << 10
+	// allocatorPage is what Go rounds larger blocks up to.
+	allocatorPage = 8 << 10
 	// markStride is how many bytes of batches lie between two marks of a segment at most (but a batch is never split).
 	markStride = 4 << 10
 	// maxSegmentSpan is the highest offset in a segment, relative to its base.
@@ -74,22 +81,29 @@ func (s *segment) largestTimestamp() int64 {
 
 // arena is the memory small batches are copied to. It belongs to the log, so that many small segments share it.
 type arena struct {
-	free []byte // empty, with the room that is left
-	next int    // capacity of the next chunk
+	free   []byte // empty, with the room that is left
+	copied int    // bytes so far
 }
 
 // copy puts b into the arena.
 func (a *arena) copy(b Batch) Batch {
+	a.copied += len(b)
 	if cap(a.free) < len(b) {
-		a.next = min(max(2*a.next, arenaMin), arenaMax)
-		if len(b) > a.next || len(b) > copyBelow {
+		size := min(max(a.copied/arenaShare, arenaMin), arenaMax)
+		if len(b) > size || len(b) > ownBlock {
 			return append(make(Batch, 0, len(b)), b...)
 		}
-		a.free = make([]byte, 0, a.next)
+		a.free = slices.Grow([]byte(nil), size)
 	}
 	out := append(a.free, b...)
 	a.free = out[len(out):]
 	return Batch(out)
+}
+
+// keeps reports whether a batch's own memory is kept: it isn't small, and not much beside it stays alive with it.
+func keeps(b Batch, frameSize int) bool {
+	held := max(frameSize, (len(b)+allocatorPage-1)/allocatorPage*allocatorPage)
+	return len(b) > copyBelow && held-len(b) <= len(b)/16
 }
 
 // append adds a batch whose header is final. kept says that the segment may hold on to its memory; otherwise it is copied.
@@ -190,10 +204,10 @@ func (s *segment) find(offset int64) (c cursor, b Batch, ok bool) {
 // findTimestamp returns a cursor at the first batch, in offset order, whose max timestamp is at least ms.
 func (s *segment) findTimestamp(ms int64) cursor {
 	i := sort.Search(len(s.marks), func(i int) bool { return s.marks[i].maxBefore >= ms }) - 1
-	if i < 0 {
-		return s.start()
+	c := s.start()
+	if i >= 0 {
+		c = s.cursorAt(int(s.marks[i].at))
 	}
-	c := s.cursorAt(int(s.marks[i].at))
 	for {
 		before := c
 		b, ok := c.next()
