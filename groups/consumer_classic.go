@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/fakekafka/fakekafka/assignors"
 	"github.com/fakekafka/fakekafka/internal/records"
 )
 
@@ -121,8 +122,8 @@ func (g *consumerGroup) offersWhatClassicMembersSpeak(req *kmsg.JoinGroupRequest
 
 // classicAttributes reads what a classic member says of itself: its subscription is that of the first protocol it offers.
 func (s *Shard) classicAttributes(client Client, req *kmsg.JoinGroupRequest) (memberAttributes, partitionSet, error) {
-	var sub kmsg.ConsumerMemberMetadata
-	if err := sub.ReadFrom(req.Protocols[0].Metadata); err != nil {
+	sub, err := assignors.DecodeSubscription(req.Protocols[0].Metadata)
+	if err != nil {
 		return memberAttributes{}, nil, fmt.Errorf("subscription of protocol %s: %w", req.Protocols[0].Name, err)
 	}
 	a := memberAttributes{
@@ -133,13 +134,18 @@ func (s *Shard) classicAttributes(client Client, req *kmsg.JoinGroupRequest) (me
 	for _, p := range req.Protocols {
 		a.classic.Protocols = append(a.classic.Protocols, records.ClassicProtocol{Name: p.Name, Metadata: slices.Clone(p.Metadata)})
 	}
-	owned := make(partitionSet)
-	for _, t := range sub.OwnedPartitions {
-		if topic, ok := s.meta.Topic(t.Topic); ok && len(t.Partitions) > 0 {
-			owned[topic.ID] = append(owned[topic.ID], t.Partitions...)
+	return a, s.byTopicID(sub.Owned), nil
+}
+
+// byTopicID turns partitions that a classic member names into a set; topics that don't exist are left out.
+func (s *Shard) byTopicID(partitions []assignors.TopicPartition) partitionSet {
+	set := make(partitionSet)
+	for _, tp := range partitions {
+		if topic, ok := s.meta.Topic(tp.Topic); ok {
+			set[topic.ID] = append(set[topic.ID], tp.Partition)
 		}
 	}
-	return a, sortedSet(owned), nil
+	return sortedSet(set)
 }
 
 // joinedConsumerGroup is the answer to a classic join: the member epoch is its generation, and nobody leads.

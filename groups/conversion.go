@@ -7,6 +7,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/fakekafka/fakekafka/assignors"
 	"github.com/fakekafka/fakekafka/internal/records"
 )
 
@@ -136,27 +137,20 @@ func (s *Shard) upgradedMembers(c *classicGroup, cannot func(string, ...any) *re
 	out := make([]upgradedMember, 0, len(c.order))
 	owners := make(map[string]string)
 	for _, m := range c.order {
-		u := upgradedMember{id: m.id, assigned: make(partitionSet)}
-		var sub kmsg.ConsumerMemberMetadata
-		if err := sub.ReadFrom(m.metadata(c.protocolOrFirst(m))); err != nil {
+		u := upgradedMember{id: m.id}
+		sub, err := assignors.DecodeSubscription(m.metadata(c.protocolOrFirst(m)))
+		if err != nil {
 			return nil, cannot(unreadable, err)
 		}
 		if len(m.assignment) > 0 {
-			var a kmsg.ConsumerMemberAssignment
-			if err := a.ReadFrom(m.assignment); err != nil {
+			a, err := assignors.DecodeAssignment(m.assignment)
+			if err != nil {
 				return nil, cannot(unreadable, err)
 			}
 			if len(a.UserData) > 0 {
 				return nil, cannot("an unsupported custom assignor is in use.")
 			}
-			for _, t := range a.Topics {
-				topic, ok := s.meta.Topic(t.Topic)
-				if !ok || len(t.Partitions) == 0 {
-					continue
-				}
-				u.assigned[topic.ID] = append(u.assigned[topic.ID], t.Partitions...)
-			}
-			sortedSet(u.assigned)
+			u.assigned = s.byTopicID(a.Partitions)
 		}
 		for _, topic := range sortedTopicIDs(u.assigned) {
 			for _, p := range u.assigned[topic] {
