@@ -1,9 +1,12 @@
 package broker
 
-import "sync"
+import (
+	"fmt"
+	"sync"
+)
 
-// budget bounds what is decoded at the same time, in bytes of frames: a hostile frame can cost many times its size
-// while it is decoded, and a thousand connections may each send one. A frame larger than the whole budget is decoded alone.
+// budget bounds the memory of requests that are decoded at the same time: kmsg's structs can take many times a hostile frame's
+// size, and a thousand connections may each send one.
 type budget struct {
 	mu    sync.Mutex
 	limit int
@@ -16,17 +19,20 @@ type waiter struct {
 	ready chan struct{}
 }
 
-// smallFrame is decoded without asking: the budget is about the large ones.
-const smallFrame = 1 << 20
+// smallCost is taken without asking: the budget is about the large ones.
+const smallCost = 64 << 10
 
 func newBudget(limit int) *budget { return &budget{limit: limit} }
 
-// take waits for n bytes of the budget. The caller gives them back by release.
+// take waits for n bytes of the budget. The caller gives them back by release. What is larger than the whole budget is an error: no
+// honest request is.
 func (b *budget) take(n int, done <-chan struct{}) (release func(), err error) {
-	if n <= smallFrame {
+	if n <= smallCost {
 		return func() {}, nil
 	}
-	n = min(n, b.limit)
+	if n > b.limit {
+		return nil, fmt.Errorf("it would take %d bytes of memory, the limit is %d", n, b.limit)
+	}
 	b.mu.Lock()
 	if len(b.queue) == 0 && b.used+n <= b.limit {
 		b.used += n

@@ -167,7 +167,7 @@ func build(o Options) (*Cluster, error) {
 
 	perBroker := map[int32]map[string]string{}
 	for i := range o.Brokers {
-		n := &node{cluster: c, id: int32(i + 1), conns: map[*conn]struct{}{}, listen: net.JoinHostPort(host, "0")}
+		n := &node{cluster: c, id: int32(i + 1), conns: map[*conn]struct{}{}, freed: make(chan struct{}, 1), listen: net.JoinHostPort(host, "0")}
 		if port > 0 {
 			n.listen = net.JoinHostPort(host, fmt.Sprint(int(port)+i))
 		}
@@ -187,6 +187,11 @@ func build(o Options) (*Cluster, error) {
 		v := &atomic.Pointer[config.Values]{}
 		v.Store(c.config.Broker(n.id))
 		c.values[n.id] = v
+	}
+	for _, name := range sortedKeys(o.Config) {
+		if noEffect, _ := config.Check(name, o.Config[name]); noEffect { // errors were found above
+			c.log.Warn("this setting is Kafka's, but changes nothing here", "config", name, "value", o.Config[name])
+		}
 	}
 	c.handlers = handlers()
 	c.loop = newLoop(c.clock)
@@ -295,6 +300,7 @@ func (c *Cluster) forget(cn *conn) {
 	cn.node.mu.Lock()
 	delete(cn.node.conns, cn)
 	cn.node.mu.Unlock()
+	signal(cn.node.freed)
 	c.ended.absorb(&cn.requests)
 }
 
@@ -397,8 +403,8 @@ func newConn(n *node, nc net.Conn) *conn {
 		cluster: n.cluster, node: n, nc: nc, id: n.cluster.connIDs.Add(1), host: hostOf(nc.RemoteAddr()),
 		done: make(chan struct{}),
 	}
-	c.frames = wire.NewFrameReader(nc, n.cluster.settings(n.id).Int32("socket.request.max.bytes"))
-	c.active.Store(time.Now().UnixNano())
+	c.frames = wire.NewFrameReader(c, n.cluster.settings(n.id).Int32("socket.request.max.bytes"))
+	c.touch()
 	return c
 }
 

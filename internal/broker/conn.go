@@ -68,6 +68,11 @@ type request struct {
 // answer is what a handler returns: a kmsg.Response, a *wire.FetchResponse, or nil for no answer at all (acks 0).
 type answer any
 
+// badInput is a request that is refused by closing its connection, as a real broker does.
+type badInput struct{ error }
+
+func (e badInput) Unwrap() error { return e.error }
+
 // errNoAnswer closes the connection without an answer.
 type errNoAnswer struct{ why string }
 
@@ -80,8 +85,13 @@ var errClosed = errors.New("the broker is closing")
 
 func (c *conn) serve() {
 	why := "the client closed it"
-	if err := c.loop(); !errors.Is(err, io.EOF) {
+	err := c.loop()
+	if !errors.Is(err, io.EOF) {
 		why = err.Error()
+	}
+	var bad badInput
+	if errors.As(err, &bad) {
+		c.cluster.log.Warn("bad request, connection closed", "client", c.clientID(), "remote", c.nc.RemoteAddr().String(), "reason", why)
 	}
 	c.shut(why)
 	if c.ahead != nil {
@@ -97,7 +107,6 @@ func (c *conn) loop() error {
 		if err != nil {
 			return err
 		}
-		c.active.Store(time.Now().UnixNano())
 		a, err := c.handle(frame)
 		if err != nil {
 			return err
@@ -105,7 +114,30 @@ func (c *conn) loop() error {
 		if err := c.write(a); err != nil {
 			return err
 		}
+		c.touch()
 	}
+}
+
+// touch notes that a byte came in or went out.
+func (c *conn) touch() { c.active.Store(time.Now().UnixNano()) }
+
+// Read reads from the socket, for the reader of frames.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.nc.Read(b)
+	if n > 0 {
+		c.touch()
+	}
+	return n, err
+}
+
+// readFrame reads the next frame from the socket.
+func (c *conn) readFrame() ([]byte, error) {
+	frame, err := c.frames.Next()
+	var bad *wire.FrameError
+	if errors.As(err, &bad) {
+		err = badInput{err}
+	}
+	return frame, err
 }
 
 // next is the next frame: the one read ahead, or a fresh one.
@@ -115,7 +147,7 @@ func (c *conn) next() ([]byte, error) {
 		c.ahead = nil
 		return f.frame, f.err
 	}
-	return c.frames.Next()
+	return c.readFrame()
 }
 
 // readAhead reads the next frame while a request is parked. The channel has the frame, or the end of the connection,
@@ -125,7 +157,7 @@ func (c *conn) readAhead() chan frameOrError {
 		c.ahead = make(chan frameOrError, 1)
 		ch := c.ahead
 		go func() {
-			f, err := c.frames.Next()
+			f, err := c.readFrame()
 			ch <- frameOrError{f, err}
 		}()
 	}
@@ -135,11 +167,7 @@ func (c *conn) readAhead() chan frameOrError {
 func (c *conn) handle(frame []byte) (answer, error) {
 	body, err := c.header.Parse(frame)
 	if err != nil {
-		var u *wire.UnsupportedError
-		if errors.As(err, &u) {
-			c.cluster.unserved(c, u.Key, u.Version)
-		}
-		return nil, err
+		return nil, badInput{err}
 	}
 	h := &c.header
 	if last := c.lastClient.Load(); last == nil || *last != h.ClientID {
@@ -154,14 +182,23 @@ func (c *conn) handle(frame []byte) (answer, error) {
 		c.cluster.unserved(c, h.Key, h.Version)
 		return nil, &wire.UnsupportedError{Key: h.Key, Version: h.Version}
 	}
-	release, err := c.cluster.decoding.take(len(body), c.done)
+	cost, err := wire.BodyCost(h.Key, h.Version, body)
 	if err != nil {
-		return nil, err
+		return nil, badInput{err}
 	}
-	req, err := wire.Decode(h.Key, h.Version, body)
-	release()
+	release, err := c.cluster.decoding.take(cost, c.done)
 	if err != nil {
-		return nil, fmt.Errorf("%s v%d: %w", h.Key, h.Version, err)
+		return nil, badInput{fmt.Errorf("%s v%d: %w", h.Key, h.Version, err)}
+	}
+	req, err := wire.DecodeChecked(h.Key, h.Version, body)
+	if err != nil {
+		release()
+		return nil, badInput{err}
+	}
+	if mayWait(h.Key) {
+		release() // what waits for others must not hold them back
+	} else {
+		defer release()
 	}
 	r := &request{
 		conn: c, cluster: c.cluster, node: c.node,
@@ -169,6 +206,15 @@ func (c *conn) handle(frame []byte) (answer, error) {
 		body: req, frame: frame,
 	}
 	return c.cluster.intercepted(r, fn)
+}
+
+// mayWait tells whether requests of an API may be parked for long.
+func mayWait(k wire.Key) bool {
+	switch k {
+	case wire.Produce, wire.Fetch, wire.JoinGroup, wire.SyncGroup, wire.Heartbeat, wire.ConsumerGroupHeartbeat, wire.ShareFetch, wire.ShareGroupHeartbeat, wire.StreamsGroupHeartbeat:
+		return true
+	}
+	return false
 }
 
 // run calls a handler. One that fails unexpectedly answers the API's error form with UNKNOWN_SERVER_ERROR, as a real broker

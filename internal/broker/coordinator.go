@@ -148,7 +148,6 @@ func (co *coordinator) metadataChanged(now time.Time) {
 	}
 	for _, p := range co.order {
 		sh := co.shards[p]
-		co.dirty[p] = struct{}{} // held heartbeats may have news
 		co.apply(now, sh, sh.MetadataChanged(now, groupsMetadata{m}))
 	}
 }
@@ -327,7 +326,6 @@ func (co *coordinator) release(w *waitingRequest) {
 	now := co.c.clock.Now()
 	for t, other := range w.shard.waiting {
 		if other == w {
-			co.dirty[w.shard.partition] = struct{}{}
 			co.apply(now, w.shard, w.shard.Unpark(now, t))
 			return
 		}

@@ -1,10 +1,12 @@
 package broker
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // node is one broker of the cluster: a listener and its connections.
@@ -18,8 +20,11 @@ type node struct {
 	expired  struct{ consumer, follower atomic.Int64 } // fetches ended by the clock
 
 	mu       sync.Mutex
-	listener net.Listener // nil while stopped
+	listener net.Listener  // nil while stopped
+	stopped  chan struct{} // closed by stop, new with each start
 	conns    map[*conn]struct{}
+
+	freed chan struct{} // capacity 1: a connection has ended
 }
 
 // start opens the listener and begins to accept.
@@ -29,28 +34,43 @@ func (n *node) start() error {
 		return fmt.Errorf("broker %d can't listen on %s: %w", n.id, n.listen, err)
 	}
 	n.newSessions()
+	stopped := make(chan struct{})
 	n.mu.Lock()
-	n.listener = l
+	n.listener, n.stopped = l, stopped
 	n.listen = l.Addr().String()
 	n.mu.Unlock()
-	n.cluster.spawn(func() { n.accept(l) })
+	n.cluster.spawn(func() { n.accept(l, stopped) })
+	if idle := n.cluster.settings(n.id).Duration("connections.max.idle.ms"); idle >= 0 {
+		n.cluster.spawn(func() { n.closeIdle(idle, stopped) })
+	}
 	return nil
 }
 
-func (n *node) accept(l net.Listener) {
+func (n *node) accept(l net.Listener, stopped chan struct{}) {
 	for {
 		nc, err := l.Accept()
-		if err != nil {
-			return // closed; any other error of a listener is as final
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // such as too many open files: other connections may end
+			n.cluster.log.Warn("a connection can't be accepted", "broker", n.id, "reason", err)
+			if !sleepUnless(10*time.Millisecond, stopped) {
+				return
+			}
+			continue
+		}
+		if !n.admit(nc, l, stopped) {
+			nc.Close()
+			continue
 		}
 		c := newConn(n, nc)
 		n.mu.Lock()
-		stopped := n.listener != l
-		if !stopped {
+		gone := n.listener != l
+		if !gone {
 			n.conns[c] = struct{}{}
 		}
 		n.mu.Unlock()
-		if stopped {
+		if gone {
 			nc.Close()
 			return
 		}
@@ -61,11 +81,26 @@ func (n *node) accept(l net.Listener) {
 	}
 }
 
+// sleepUnless waits for d. It answers false when the broker was stopped meanwhile.
+func sleepUnless(d time.Duration, stopped <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-stopped:
+		return false
+	}
+}
+
 // stop closes the listener and cuts the connections.
 func (n *node) stop(why string) {
 	n.mu.Lock()
 	l := n.listener
 	n.listener = nil
+	if l != nil {
+		close(n.stopped)
+	}
 	conns := make([]*conn, 0, len(n.conns))
 	for c := range n.conns {
 		conns = append(conns, c)

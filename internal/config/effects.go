@@ -12,6 +12,7 @@ import (
 var effective = []string{
 	"auto.create.topics.enable",
 	"broker.rack",
+	"connections.max.idle.ms",
 	"default.replication.factor",
 	"delete.topic.enable",
 	"fetch.max.bytes",
@@ -30,6 +31,9 @@ var effective = []string{
 	"log.dirs",
 	"log.initial.task.delay.ms",
 	"log.retention.check.interval.ms",
+	"max.connections",
+	"max.connections.per.ip",
+	"max.connections.per.ip.overrides",
 	"max.incremental.fetch.session.cache.slots",
 	"max.request.partition.size.limit",
 	"node.id",

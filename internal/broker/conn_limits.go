@@ -1,0 +1,87 @@
+package broker
+
+import (
+	"fmt"
+	"math"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// closeIdle cuts connections on which nothing was read or written for connections.max.idle.ms, whatever they wait for: also those
+// with a fetch that waits, and those whose client doesn't read.
+func (n *node) closeIdle(idle time.Duration, stopped <-chan struct{}) {
+	for {
+		now := time.Now()
+		next := now.Add(idle)
+		n.mu.Lock()
+		var cut []*conn
+		for c := range n.conns {
+			if at := time.Unix(0, c.active.Load()).Add(idle); !at.After(now) {
+				cut = append(cut, c)
+			} else if at.Before(next) {
+				next = at
+			}
+		}
+		n.mu.Unlock()
+		for _, c := range cut {
+			c.shut(fmt.Sprintf("idle for %s (connections.max.idle.ms)", idle))
+		}
+		if !sleepUnless(max(time.Until(next), time.Millisecond), stopped) {
+			return
+		}
+	}
+}
+
+// admit applies the limits of connections. One above max.connections.per.ip is refused; one above max.connections waits until another
+// ends, and all who come after it.
+func (n *node) admit(nc net.Conn, l net.Listener, stopped <-chan struct{}) bool {
+	v := n.cluster.settings(n.id)
+	host := hostOf(nc.RemoteAddr())
+	limit := perHost(host, v.Int("max.connections.per.ip"), v.String("max.connections.per.ip.overrides"))
+	if limit < math.MaxInt32 && n.countFrom(host) >= limit { // no limit needs no counting
+		n.cluster.log.Warn("connection refused: too many from its address", "broker", n.id, "remote", nc.RemoteAddr().String(), "limit", limit)
+		return false
+	}
+	for n.count() >= v.Int("max.connections") {
+		select {
+		case <-n.freed:
+		case <-stopped:
+			return false
+		}
+	}
+	return true
+}
+
+// perHost is how many connections an address may have.
+func perHost(host string, limit int, overrides string) int {
+	for _, o := range splitList(overrides) { // host:count, checked when it was set
+		i := strings.LastIndex(o, ":")
+		if i < 0 || strings.Trim(o[:i], "[]") != strings.TrimPrefix(host, "/") {
+			continue
+		}
+		if count, err := strconv.Atoi(o[i+1:]); err == nil {
+			return count
+		}
+	}
+	return limit
+}
+
+func (n *node) count() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.conns)
+}
+
+func (n *node) countFrom(host string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	count := 0
+	for c := range n.conns {
+		if c.host == host {
+			count++
+		}
+	}
+	return count
+}
