@@ -19,8 +19,8 @@ const (
 
 // FrameReader cuts a connection's bytes into frames: an int32 size, then that
 // many bytes. It never allocates by an announced size alone: a frame's buffer
-// grows as its bytes arrive, and at once only to what the connection's last frame
-// has shown to be honest.
+// grows as its bytes arrive, and at once only to what the connection's last frames
+// have shown to be honest.
 type FrameReader struct {
 	r     *bufio.Reader
 	limit int32
@@ -76,7 +76,9 @@ func (f *FrameReader) Next() ([]byte, error) {
 		copy(grown, buf)
 		buf = grown
 	}
-	f.trust = min(max(2*size, firstStep), maxTrust)
+	// Trust that was earned fades slowly: a producer's small frames between its large ones must not make those grow
+	// step by step again, which would copy them.
+	f.trust = min(max(2*size, f.trust-f.trust/64, firstStep), maxTrust)
 	return buf, nil
 }
 
