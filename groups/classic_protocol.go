@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/fakekafka/fakekafka/assignors"
 )
 
 // The coordinator reads the bytes of members only where the protocol type is "consumer".
@@ -45,39 +45,32 @@ func subscribedTopics(b []byte) ([]string, error) {
 
 // ownedPartitions are those a cooperative member lists in its subscription; nil where there are none or they can't be read.
 func ownedPartitions(subscription []byte) map[string][]int32 {
-	var meta kmsg.ConsumerMemberMetadata
-	if err := meta.ReadFrom(subscription); err != nil {
+	sub, err := assignors.DecodeSubscription(subscription)
+	if err != nil {
 		return nil
 	}
-	owned := make(map[string][]int32)
-	for _, t := range meta.OwnedPartitions {
-		owned[t.Topic] = append(owned[t.Topic], t.Partitions...)
-	}
-	return sortPartitions(owned)
+	return byTopic(sub.Owned)
 }
 
 // assignedPartitions reads an assignment; ok is false where it is none of the consumer protocol. Empty bytes are an empty assignment.
 func assignedPartitions(assignment []byte) (partitions map[string][]int32, ok bool) {
-	partitions = make(map[string][]int32)
 	if len(assignment) == 0 {
-		return partitions, true
+		return map[string][]int32{}, true
 	}
-	var a kmsg.ConsumerMemberAssignment
-	if err := a.ReadFrom(assignment); err != nil {
+	a, err := assignors.DecodeAssignment(assignment)
+	if err != nil {
 		return nil, false
 	}
-	for _, t := range a.Topics {
-		partitions[t.Topic] = append(partitions[t.Topic], t.Partitions...)
-	}
-	return sortPartitions(partitions), true
+	return byTopic(a.Partitions), true
 }
 
-func sortPartitions(m map[string][]int32) map[string][]int32 {
-	for topic, partitions := range m {
-		if len(partitions) == 0 {
-			delete(m, topic)
-			continue
-		}
+// byTopic is a list of partitions as events and states show it.
+func byTopic(list []assignors.TopicPartition) map[string][]int32 {
+	m := make(map[string][]int32)
+	for _, tp := range list {
+		m[tp.Topic] = append(m[tp.Topic], tp.Partition)
+	}
+	for _, partitions := range m {
 		slices.Sort(partitions)
 	}
 	return m
