@@ -18,6 +18,7 @@ func start(o *options, tb testing.TB) (*Cluster, error) {
 			o.broker.Logger = slog.New(slog.NewTextHandler(testLog{tb}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		}
 		o.broker.Unserved = k.unserved
+		o.broker.User = func(text string) { tb.Errorf("fakekafka: the test's own code: %s", text) }
 		o.broker.Bug = func(text string) { tb.Errorf("fakekafka: a defect of fakekafka itself: %s", text) }
 	}
 	b, err := broker.New(o.broker)
@@ -58,10 +59,34 @@ func (k *Cluster) end() {
 			k.tb.Log(text)
 		}
 	}
+	for _, h := range k.holds.all() {
+		if stands, what := k.standsAt(h); stands {
+			k.tb.Errorf("fakekafka: at the end of the test %s still holds: %s. Release it", h.Name(), what)
+		}
+	}
+	for _, name := range k.b.Unmatched() {
+		k.tb.Errorf("fakekafka: %s never acted on a request", name)
+	}
 	if k.tb.Failed() {
-		k.tb.Logf("fakekafka: this run's seed: fakekafka.Seed(%d)", k.b.Seed())
+		k.report()
 	}
 	k.Close()
+}
+
+// standsAt tells whether something stands at a hold.
+func (k *Cluster) standsAt(h *Hold) (stands bool, what string) {
+	k.b.OnLoop(func() { stands, what = h.standing() })
+	return stands, what
+}
+
+// report prints what helps to understand a failed test: each group's timeline, and the seed.
+func (k *Cluster) report() {
+	var ids []string
+	k.b.OnLoop(func() { ids = k.b.GroupIDs() })
+	for _, id := range ids {
+		k.tb.Log("fakekafka: " + k.Group(id).Timeline())
+	}
+	k.tb.Logf("fakekafka: this run's seed: fakekafka.Seed(%d)", k.b.Seed())
 }
 
 // testLog writes the brokers' log to the test's.

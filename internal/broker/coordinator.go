@@ -86,9 +86,7 @@ func (co *coordinator) readConfig() groups.Config {
 			cfg.Assignors = append(cfg.Assignors, a)
 		}
 	}
-	for _, a := range co.c.options.Assignors {
-		cfg.Assignors = append(cfg.Assignors, a)
-	}
+	cfg.Assignors = append(cfg.Assignors, co.c.options.Assignors...)
 	return cfg
 }
 

@@ -1,0 +1,83 @@
+package fakekafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// A wait is woken by the change that it waits for; it never sleeps or polls. The limit is a safety net.
+
+// limited is a context for one Await call: WaitLimit, or what is left of the test's own deadline if that is less.
+func (k *Cluster) limited(tb testing.TB) (context.Context, context.CancelFunc) {
+	limit := k.o.waitLimit
+	if at, ok := testDeadline(tb); ok {
+		// A second is left for the report.
+		limit = min(limit, max(time.Until(at)-time.Second, time.Millisecond))
+	}
+	return context.WithTimeout(context.Background(), limit)
+}
+
+// testDeadline is when the test binary is killed. Inside a synctest bubble it can't be asked for: the testing package panics there.
+func testDeadline(tb testing.TB) (at time.Time, ok bool) {
+	t, has := tb.(interface{ Deadline() (time.Time, bool) })
+	if !has {
+		return time.Time{}, false
+	}
+	defer func() {
+		if recover() != nil {
+			at, ok = time.Time{}, false
+		}
+	}()
+	return t.Deadline()
+}
+
+// await waits until check, which runs on the control loop, says that it is so; if it never does, the error says what was
+// wanted and what check saw last.
+func (k *Cluster) await(ctx context.Context, wanted string, check func() (ok bool, saw string)) error {
+	began := time.Now()
+	var saw string
+	err := k.b.Await(ctx, func() bool {
+		var ok bool
+		ok, saw = check()
+		return ok
+	})
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("wanted %s; after %s there was: %s", wanted, time.Since(began).Round(time.Millisecond), saw)
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("wanted %s; there was, when the wait was canceled: %s", wanted, saw)
+	}
+	return fmt.Errorf("wanted %s: %w", wanted, err)
+}
+
+// now runs check on the control loop, once.
+func (k *Cluster) now(wanted string, check func() (ok bool, saw string)) error {
+	var ok bool
+	var saw string
+	if !k.b.OnLoop(func() { ok, saw = check() }) {
+		return fmt.Errorf("wanted %s: the cluster is closed", wanted)
+	}
+	if !ok {
+		return fmt.Errorf("wanted %s; there was: %s", wanted, saw)
+	}
+	return nil
+}
+
+// steered reports the error of a steering call: it is returned, and under Start it fails the test too, so that the
+// call can be written without a check.
+func (k *Cluster) steered(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("fakekafka: %s: %w", what, err)
+	if k.tb != nil {
+		k.tb.Helper()
+		k.tb.Error(err)
+	}
+	return err
+}

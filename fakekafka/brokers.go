@@ -1,0 +1,40 @@
+package fakekafka
+
+import "fmt"
+
+// BrokerHandle steers one broker.
+type BrokerHandle struct {
+	k  *Cluster
+	id int
+}
+
+// Broker gives the handle of a broker by its node id, counted from 1.
+func (k *Cluster) Broker(id int) *BrokerHandle { return &BrokerHandle{k, id} }
+
+// Stop stops the broker as a controlled shutdown does: leaders and coordinators move to other brokers, then its connections are cut. Nothing in a
+// log is lost: replicas share it. With a single broker its partitions have no leader until Start.
+func (b *BrokerHandle) Stop() error {
+	return b.k.steered(fmt.Sprintf("Stop of broker %d", b.id), b.k.b.StopBroker(int32(b.id), true))
+}
+
+// Kill stops the broker without warning: its connections are cut first, in the middle of whatever they do.
+func (b *BrokerHandle) Kill() error {
+	return b.k.steered(fmt.Sprintf("Kill of broker %d", b.id), b.k.b.StopBroker(int32(b.id), false))
+}
+
+// Start starts a stopped broker on the port that it had. A coordinator that comes back loads its groups from __consumer_offsets and goes on at the same
+// generations and epochs.
+func (b *BrokerHandle) Start() error {
+	return b.k.steered(fmt.Sprintf("Start of broker %d", b.id), b.k.b.StartBroker(int32(b.id)))
+}
+
+// Restart is Stop, then Start.
+func (b *BrokerHandle) Restart() error {
+	if err := b.Stop(); err != nil {
+		return err
+	}
+	return b.Start()
+}
+
+// Addr is the broker's address, HOST:PORT. It stays the same over a restart.
+func (b *BrokerHandle) Addr() string { return b.k.Addrs()[b.id-1] }

@@ -1,0 +1,31 @@
+package fakekafka
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ManualClock makes the brokers' time stand at start until FastForward moves it. It holds the timers of sessions, rebalances, retention and
+// transactions; waits of I/O (a fetch's max wait, a held heartbeat) stay on real time, so that no client hangs, and the initial rebalance delay is 0 unless it is
+// set. A record's timestamp is judged against the later of this clock and the machine's.
+func ManualClock(start time.Time) Option {
+	return func(o *options) error {
+		if start.IsZero() {
+			return errors.New("ManualClock: give the instant to begin at, such as time.Now()")
+		}
+		o.broker.ManualClock = start
+		return nil
+	}
+}
+
+// Now is the brokers' time.
+func (k *Cluster) Now() time.Time { return k.b.Now() }
+
+// FastForward moves the brokers' time ahead by d, in no real time. Timers fire one at a time in order of their deadlines; what one sets off is
+// finished before the next. A member whose client is connected and not paused counts as heartbeating all the while: only silent, paused and
+// scripted-silent members expire. A timer that waits for a living client (a rebalance, a revocation) is not passed before that client has answered; if it
+// doesn't within WaitLimit of real time, the error names it.
+func (k *Cluster) FastForward(d time.Duration) error {
+	return k.steered(fmt.Sprintf("FastForward(%s)", d), k.b.FastForward(d, k.o.waitLimit))
+}

@@ -1,0 +1,224 @@
+package fakekafka
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/broker"
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// Call is one request as the functions of a fault see it: what was asked, by whom, and, in Observe, the answer.
+type Call struct {
+	API      API
+	Version  int16
+	Client   string // client.id
+	Broker   int    // node id
+	Request  kmsg.Request
+	Response kmsg.Response // nil before the request is handled, and where there is no answer
+}
+
+func callOf(c *broker.Call) *Call {
+	return &Call{API: API(c.Key), Version: c.Version, Client: c.Client, Broker: int(c.Broker), Request: c.Request, Response: c.Response}
+}
+
+// FaultRule chooses requests by API, topic, partition, group, client and broker, and says what becomes of them. It begins with [Cluster.On], and counts from the call
+// of its action on (Fail, Delay, Hold, LoseReply, Drop, Reply, Observe) until the cluster closes or Remove is called.
+//
+// Several rules on one request act in the order in which they were made. One that ends the request (Drop, Fail, Reply) ends that walk. Under
+// [Start] a rule that never acted fails the test by name.
+type FaultRule struct {
+	k      *Cluster
+	rule   *broker.Rule
+	name   string
+	forced bool
+}
+
+// On begins a rule for requests of one API; [AnyAPI] takes all.
+func (k *Cluster) On(api API) *FaultRule {
+	return &FaultRule{k: k, name: fmt.Sprintf("On(%s)", api), rule: &broker.Rule{Key: wire.Key(api), Partition: -1}}
+}
+
+func (f *FaultRule) with(format string, args ...any) *FaultRule {
+	f.name += fmt.Sprintf(format, args...)
+	return f
+}
+
+// Topic takes only requests that name this topic.
+func (f *FaultRule) Topic(name string) *FaultRule {
+	f.rule.Topic = name
+	return f.with(".Topic(%q)", name)
+}
+
+// Partition takes only requests that name this partition (of Topic, if that is given).
+func (f *FaultRule) Partition(p int32) *FaultRule {
+	f.rule.Partition = p
+	return f.with(".Partition(%d)", p)
+}
+
+// Group takes only requests for this group.
+func (f *FaultRule) Group(id string) *FaultRule {
+	f.rule.Group = id
+	return f.with(".Group(%q)", id)
+}
+
+// From takes only requests of this client, by client.id.
+func (f *FaultRule) From(client string) *FaultRule {
+	f.rule.Client = client
+	return f.with(".From(%q)", client)
+}
+
+// Broker takes only requests to this broker, by node id.
+func (f *FaultRule) Broker(id int) *FaultRule {
+	f.rule.Broker = int32(id)
+	return f.with(".Broker(%d)", id)
+}
+
+// Times acts on the first n matching requests only. Default: on all.
+func (f *FaultRule) Times(n int) *FaultRule {
+	f.rule.Times = n
+	return f.with(".Times(%d)", n)
+}
+
+// After lets the first n matching requests pass.
+func (f *FaultRule) After(n int) *FaultRule {
+	f.rule.After = n
+	return f.with(".After(%d)", n)
+}
+
+// When takes only requests for which fn answers true. It runs off the control loop and may call the API; a panic in it fails the test.
+func (f *FaultRule) When(fn func(*Call) bool) *FaultRule {
+	f.rule.When = func(c *broker.Call) bool { return fn(callOf(c)) }
+	return f.with(".When(…)")
+}
+
+// Forced allows Fail with a code that Apache Kafka never answers for this API.
+func (f *FaultRule) Forced() *FaultRule {
+	f.forced = true
+	return f.with(".Forced()")
+}
+
+// add makes the rule count.
+func (f *FaultRule) add(action string, a broker.Action) *FaultRule {
+	f.with("%s", action)
+	f.rule.Name = f.name
+	f.rule.Action = a
+	f.k.b.AddRule(f.rule)
+	return f
+}
+
+// Fail answers the error, where the API and its version have a place for it: at the top, or at every topic, partition or member that the
+// request names. With Topic or Partition, a Produce, a Fetch and an OffsetCommit fail for what the rule names and are served for the rest. A code that
+// Kafka never answers for the API is refused, unless Forced.
+func (f *FaultRule) Fail(code ErrorCode) *FaultRule {
+	c := wire.Code(code)
+	if err := broker.CheckFail(f.rule.Key, c); err != nil && !f.forced {
+		_ = f.k.steered(f.name+fmt.Sprintf(".Fail(%s)", code), err)
+		return f
+	}
+	return f.add(fmt.Sprintf(".Fail(%s)", code), broker.Action{Fail: &c})
+}
+
+// Delay handles the request after d of real time. Like everything of a connection, what the client sends after it on the same connection waits too.
+func (f *FaultRule) Delay(d time.Duration) *FaultRule {
+	return f.add(fmt.Sprintf(".Delay(%s)", d), broker.Action{Delay: d})
+}
+
+// Hold stops the requests before they are handled, until the hold is released.
+func (f *FaultRule) Hold() *Hold {
+	h := &Hold{k: f.k, gate: f.k.b.NewGate(f.name + ".Hold()"), rule: f.rule}
+	f.add(".Hold()", broker.Action{Hold: h.gate})
+	f.k.holds.add(h)
+	return h
+}
+
+// LoseReply handles the request, so that it took effect, and cuts the connection instead of answering.
+func (f *FaultRule) LoseReply() *FaultRule {
+	return f.add(".LoseReply()", broker.Action{LoseReply: true})
+}
+
+// Drop cuts the connection before the request is handled: it took no effect.
+func (f *FaultRule) Drop() *FaultRule { return f.add(".Drop()", broker.Action{Drop: true}) }
+
+// Reply answers what fn returns instead of handling the request. The response's version is set to the request's. fn runs off the control loop.
+func (f *FaultRule) Reply(fn func(*Call) kmsg.Response) *FaultRule {
+	return f.add(".Reply(…)", broker.Action{Reply: func(c *broker.Call) kmsg.Response {
+		resp := fn(callOf(c))
+		if resp != nil {
+			resp.SetVersion(c.Version)
+		}
+		return resp
+	}})
+}
+
+// Observe shows fn each request with its answer (nil for a Fetch, which is not built as a kmsg struct), before that is sent. fn runs off the control loop.
+func (f *FaultRule) Observe(fn func(*Call)) *FaultRule {
+	return f.add(".Observe(…)", broker.Action{Observe: func(c *broker.Call) { fn(callOf(c)) }})
+}
+
+// Count is on how many requests the rule has acted.
+func (f *FaultRule) Count() int { return f.rule.Acted() }
+
+// Remove ends the rule.
+func (f *FaultRule) Remove() { f.k.b.RemoveRule(f.rule) }
+
+// Hold is a place where requests, or a group, stand until the test releases them.
+type Hold struct {
+	k     *Cluster
+	gate  *broker.Gate // of requests; nil for a step inside the coordinator
+	rule  *broker.Rule
+	group *Group
+	step  Step
+}
+
+// Name says what is held, for messages.
+func (h *Hold) Name() string {
+	if h.gate != nil {
+		return h.gate.Name
+	}
+	return fmt.Sprintf("Group(%q).Hold(%s)", h.group.id, h.step)
+}
+
+// standing tells whether something stands here. On the loop.
+func (h *Hold) standing() (bool, string) {
+	if h.gate == nil {
+		return h.k.b.HeldAt(h.group.id, groupsStep(h.step)), "nothing stands there"
+	}
+	w := h.gate.Waiting()
+	if len(w) == 0 {
+		return false, fmt.Sprintf("nothing stands there (%d requests have)", h.gate.Ever())
+	}
+	return true, w[0].String()
+}
+
+// Reached waits until something stands at the hold.
+func (h *Hold) Reached(ctx context.Context) error {
+	err := h.k.await(ctx, "something that stands at "+h.Name(), h.standing)
+	if err != nil && h.group != nil {
+		return h.group.failed(err)
+	}
+	return err
+}
+
+// Await waits until something stands at the hold.
+func (h *Hold) Await(tb testing.TB) {
+	tb.Helper()
+	ctx, cancel := h.k.limited(tb)
+	defer cancel()
+	check(tb, h.Reached(ctx))
+}
+
+// Release lets go what stands here, and ends the hold.
+func (h *Hold) Release() {
+	h.k.holds.remove(h)
+	if h.gate != nil {
+		h.k.b.RemoveRule(h.rule)
+		h.gate.Open()
+		return
+	}
+	h.k.b.ReleaseGroup(h.group.id, groupsStep(h.step))
+}

@@ -1,0 +1,66 @@
+package fakekafka
+
+import (
+	"time"
+
+	"github.com/fakekafka/fakekafka/internal/broker"
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// RequestQuery asks the log of requests: what clients have sent since the cluster started.
+type RequestQuery struct {
+	k *Cluster
+	q broker.RequestQuery
+}
+
+// Requests begins a query for requests of one API; [AnyAPI] takes all.
+func (k *Cluster) Requests(api API) *RequestQuery {
+	return &RequestQuery{k, broker.RequestQuery{Key: wire.Key(api)}}
+}
+
+// From takes only requests of this client, by client.id.
+func (q *RequestQuery) From(client string) *RequestQuery {
+	q.q.Client = client
+	return q
+}
+
+// Group takes only requests of members of this group.
+func (q *RequestQuery) Group(id string) *RequestQuery {
+	q.q.Group = id
+	return q
+}
+
+// Broker takes only requests to this broker, by node id.
+func (q *RequestQuery) Broker(id int) *RequestQuery {
+	q.q.Broker = int32(id)
+	return q
+}
+
+// Count is how many there were.
+func (q *RequestQuery) Count() int {
+	n, _ := q.k.b.Requests(q.q)
+	return n
+}
+
+// RequestEntry is one request of the log.
+type RequestEntry struct {
+	At      time.Time // when it was read, by the machine's clock
+	API     API
+	Version int16
+	Client  string
+	Broker  int
+	Group   string // of a member's requests
+}
+
+// List gives them in order of arrival. Of a connection that sent more than 4096 the older ones are only counted.
+func (q *RequestQuery) List() []RequestEntry {
+	_, recent := q.k.b.Requests(q.q)
+	list := make([]RequestEntry, len(recent))
+	for i, e := range recent {
+		list[i] = RequestEntry{e.At, API(e.Key), e.Version, e.Client, int(e.Broker), e.Group}
+	}
+	return list
+}
+
+// DropConnections cuts all connections of a client, by client.id, and answers how many there were.
+func (k *Cluster) DropConnections(client string) int { return k.b.DropConnections(client) }

@@ -1,0 +1,131 @@
+package fakekafka
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/broker"
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// Step is a place in a group's protocol at which it can be held: see [Group.Hold].
+type Step string
+
+const (
+	// JoinBarrier is the end of a classic join phase: everybody has joined, nobody has been answered.
+	JoinBarrier Step = "JoinBarrier"
+	// Join is a JoinGroup request before it is handled.
+	Join Step = "Join"
+	// Sync is the leader's SyncGroup request, with the assignment, before it is handled.
+	Sync Step = "Sync"
+	// Assign is the run of the server-side assignor of a consumer group (KIP-848).
+	Assign Step = "Assign"
+	// RevokeAck is the request by which a member confirms that it has given partitions up: in a consumer group a heartbeat that lists what it
+	// still owns; in a cooperative classic group the JoinGroup of the second round is a Join.
+	RevokeAck Step = "RevokeAck"
+	// Commit is an OffsetCommit before it is handled.
+	Commit Step = "Commit"
+	// Beat is a heartbeat, of either protocol, before it is handled.
+	Beat Step = "Beat"
+	// Leave is a LeaveGroup, or a heartbeat that leaves, before it is handled.
+	Leave Step = "Leave"
+)
+
+// Hold stops the group at a step from now on: what comes there stands until the hold is released. Other groups go on. Two holds and an order of release
+// replay any race on purpose.
+func (g *Group) Hold(step Step) *Hold {
+	if s := groupsStep(step); s != "" {
+		h := &Hold{k: g.k, group: g, step: step}
+		_ = g.k.steered(h.Name(), g.k.b.SteerGroup(g.id, func(_ time.Time, sh *groups.Shard) (groups.Effects, error) {
+			sh.Hold(g.id, s)
+			return groups.Effects{}, nil
+		}))
+		g.k.holds.add(h)
+		return h
+	}
+	h := &Hold{k: g.k, group: g, step: step}
+	h.gate = g.k.b.NewGate(fmt.Sprintf("Group(%q).Hold(%s)", g.id, step))
+	when, key := stepRequests(step)
+	if when == nil {
+		_ = g.k.steered(h.gate.Name, fmt.Errorf("there is no step %q", step))
+		return h
+	}
+	h.rule = &broker.Rule{Key: key, Partition: -1, Group: g.id, Internal: true, Name: h.gate.Name, When: when, Action: broker.Action{Hold: h.gate}}
+	g.k.b.AddRule(h.rule)
+	g.k.holds.add(h)
+	return h
+}
+
+// groupsStep is the coordinator's own name of a step that lies inside it; "" for one that is a request.
+func groupsStep(s Step) groups.Step {
+	switch s {
+	case JoinBarrier:
+		return groups.StepJoinBarrier
+	case Assign:
+		return groups.StepAssign
+	}
+	return ""
+}
+
+// stepRequests tells which requests are at a step.
+func stepRequests(s Step) (when func(*broker.Call) bool, key wire.Key) {
+	heartbeat := func(epoch func(*kmsg.ConsumerGroupHeartbeatRequest) bool) func(*broker.Call) bool {
+		return func(c *broker.Call) bool {
+			req, ok := c.Request.(*kmsg.ConsumerGroupHeartbeatRequest)
+			return ok && epoch(req)
+		}
+	}
+	switch s {
+	case Join:
+		return func(c *broker.Call) bool {
+			return c.Key == wire.JoinGroup || heartbeat(func(r *kmsg.ConsumerGroupHeartbeatRequest) bool { return r.MemberEpoch == 0 })(c)
+		}, broker.AnyKey
+	case Sync:
+		return func(c *broker.Call) bool {
+			req, ok := c.Request.(*kmsg.SyncGroupRequest)
+			return ok && len(req.GroupAssignment) > 0
+		}, wire.SyncGroup
+	case RevokeAck:
+		return heartbeat(func(r *kmsg.ConsumerGroupHeartbeatRequest) bool { return r.MemberEpoch > 0 && r.Topics != nil }), wire.ConsumerGroupHeartbeat
+	case Commit:
+		return func(*broker.Call) bool { return true }, wire.OffsetCommit
+	case Beat:
+		return func(c *broker.Call) bool {
+			return c.Key == wire.Heartbeat || heartbeat(func(r *kmsg.ConsumerGroupHeartbeatRequest) bool { return r.MemberEpoch > 0 })(c)
+		}, broker.AnyKey
+	case Leave:
+		return func(c *broker.Call) bool {
+			return c.Key == wire.LeaveGroup || heartbeat(func(r *kmsg.ConsumerGroupHeartbeatRequest) bool { return r.MemberEpoch < 0 })(c)
+		}, broker.AnyKey
+	}
+	return nil, broker.AnyKey
+}
+
+// holdSet is the holds that have not been released.
+type holdSet struct {
+	mu   sync.Mutex
+	list []*Hold
+}
+
+func (s *holdSet) add(h *Hold) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, h)
+}
+
+func (s *holdSet) remove(h *Hold) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = slices.DeleteFunc(s.list, func(o *Hold) bool { return o == h })
+}
+
+func (s *holdSet) all() []*Hold {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.list)
+}

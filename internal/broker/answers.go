@@ -1,0 +1,51 @@
+package broker
+
+import "github.com/fakekafka/fakekafka/internal/wire"
+
+// answersOf are the errors that Apache Kafka 4.3.1 answers for an API, nil where any is accepted. Every API may answer UNKNOWN_SERVER_ERROR.
+func answersOf(key wire.Key) []wire.Code {
+	const (
+		topicAuth = wire.TopicAuthorizationFailed
+		groupAuth = wire.GroupAuthorizationFailed
+	)
+	coordinator := []wire.Code{wire.UnknownServerError, wire.CoordinatorLoadInProgress, wire.CoordinatorNotAvailable, wire.NotCoordinator, groupAuth, wire.InvalidGroupID}
+	partition := []wire.Code{wire.UnknownServerError, wire.UnknownTopicOrPartition, wire.NotLeaderOrFollower, topicAuth, wire.KafkaStorageError, wire.UnknownTopicID, wire.FencedLeaderEpoch, wire.UnknownLeaderEpoch}
+	with := func(base []wire.Code, more ...wire.Code) []wire.Code {
+		return append(append([]wire.Code{}, base...), more...)
+	}
+	switch key {
+	case wire.Produce:
+		return []wire.Code{wire.UnknownServerError, wire.CorruptMessage, wire.UnknownTopicOrPartition, wire.LeaderNotAvailable, wire.NotLeaderOrFollower, wire.RequestTimedOut,
+			wire.MessageTooLarge, wire.InvalidTopicException, wire.RecordListTooLarge, wire.NotEnoughReplicas, wire.NotEnoughReplicasAfterAppend,
+			wire.InvalidRequiredAcks, topicAuth, wire.ClusterAuthorizationFailed, wire.InvalidTimestamp, wire.OutOfOrderSequenceNumber, wire.InvalidProducerEpoch, wire.InvalidTxnState,
+			wire.InvalidProducerIDMapping, wire.ConcurrentTransactions, wire.TransactionalIDAuthorizationFailed, wire.KafkaStorageError, wire.UnknownProducerID,
+			wire.DuplicateSequenceNumber, wire.UnsupportedCompressionType, wire.InvalidRecord, wire.UnknownTopicID, wire.TransactionAbortable, wire.ThrottlingQuotaExceeded}
+	case wire.Fetch:
+		return with(partition, wire.OffsetOutOfRange, wire.CorruptMessage, wire.ReplicaNotAvailable, wire.OffsetNotAvailable, wire.FetchSessionIDNotFound,
+			wire.InvalidFetchSessionEpoch, wire.FetchSessionTopicIDError, wire.InconsistentTopicID, wire.UnsupportedCompressionType)
+	case wire.ListOffsets:
+		return with(partition, wire.LeaderNotAvailable, wire.OffsetNotAvailable, wire.UnsupportedForMessageFormat, wire.UnsupportedVersion, wire.InvalidRequest, wire.ReplicaNotAvailable)
+	case wire.JoinGroup:
+		return with(coordinator, wire.InconsistentGroupProtocol, wire.UnknownMemberID, wire.InvalidSessionTimeout, wire.RebalanceInProgress, wire.MemberIDRequired,
+			wire.GroupMaxSizeReached, wire.FencedInstanceID, wire.IllegalGeneration)
+	case wire.SyncGroup:
+		return with(coordinator, wire.IllegalGeneration, wire.InconsistentGroupProtocol, wire.UnknownMemberID, wire.RebalanceInProgress, wire.FencedInstanceID)
+	case wire.Heartbeat:
+		return with(coordinator, wire.IllegalGeneration, wire.UnknownMemberID, wire.RebalanceInProgress, wire.FencedInstanceID)
+	case wire.LeaveGroup:
+		return with(coordinator, wire.UnknownMemberID, wire.FencedInstanceID)
+	case wire.OffsetCommit:
+		return with(coordinator, wire.UnknownTopicOrPartition, wire.OffsetMetadataTooLarge, wire.IllegalGeneration, wire.UnknownMemberID, wire.RebalanceInProgress, topicAuth,
+			wire.FencedInstanceID, wire.GroupIDNotFound, wire.UnknownTopicID, wire.StaleMemberEpoch, wire.InvalidCommitOffsetSize)
+	case wire.OffsetFetch:
+		return with(coordinator, wire.UnknownTopicOrPartition, wire.IllegalGeneration, wire.UnknownMemberID, topicAuth, wire.GroupIDNotFound, wire.UnstableOffsetCommit,
+			wire.UnknownTopicID, wire.StaleMemberEpoch)
+	case wire.ConsumerGroupHeartbeat:
+		return with(coordinator, wire.UnknownMemberID, wire.InvalidRequest, wire.UnsupportedVersion, topicAuth, wire.GroupIDNotFound, wire.GroupMaxSizeReached,
+			wire.FencedInstanceID, wire.FencedMemberEpoch, wire.UnreleasedInstanceID, wire.UnsupportedAssignor, wire.InvalidRegularExpression)
+	case wire.FindCoordinator:
+		return []wire.Code{wire.UnknownServerError, wire.CoordinatorLoadInProgress, wire.CoordinatorNotAvailable, wire.InvalidGroupID, groupAuth, wire.InvalidRequest,
+			wire.TransactionalIDAuthorizationFailed}
+	}
+	return nil
+}

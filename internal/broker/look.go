@@ -1,0 +1,49 @@
+package broker
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// What the test may look at, beside groups (steer.go) and requests (requestlog.go).
+
+// LogEnds are the log start offset and the high watermark of a partition.
+func (c *Cluster) LogEnds(topicName string, index int32) (start, end int64, ok bool) {
+	p := c.meta.Load().partition(topicName, index)
+	if p == nil {
+		return 0, 0, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.LogStart(), p.log.HighWatermark(), true
+}
+
+// HeldAt tells whether a group stands at a held step. On the loop.
+func (c *Cluster) HeldAt(group string, step groups.Step) bool {
+	sh, err := c.groupShard(group)
+	return err == nil && sh.Held(group, step)
+}
+
+// ReleaseGroup lifts a hold inside the coordinator.
+func (c *Cluster) ReleaseGroup(group string, step groups.Step) {
+	_ = c.SteerGroup(group, func(now time.Time, s *groups.Shard) (groups.Effects, error) {
+		return s.Release(now, group, step), nil
+	})
+}
+
+// CheckFail refuses an error that Kafka never answers for an API.
+func CheckFail(key wire.Key, code wire.Code) error {
+	known := answersOf(key)
+	if known == nil {
+		return nil
+	}
+	for _, k := range known {
+		if k == code {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is never answered to %s by Apache Kafka, which answers %v; Forced() sends it all the same", code, key, known)
+}
