@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 )
 
 // rawRecord is one record as it lies in a batch.
@@ -115,7 +116,7 @@ func (r *recordReader) fill() error {
 		if len(r.buf) >= r.limit {
 			return errStream{fmt.Errorf("a record unpacks to more than %d bytes", r.limit)}
 		}
-		r.buf = append(r.buf, 0)[:len(r.buf)]
+		r.buf = slices.Grow(r.buf, len(r.buf)+keptScratch/64)
 	}
 	for range 100 {
 		n, err := r.rd.Read(r.buf[len(r.buf):cap(r.buf)])
