@@ -32,6 +32,6 @@
 //   - An outdated claim never pulls a partition to a member that no longer subscribes to the topic. Kafka does that, and fails if that
 //     member cannot take part at all.
 //   - A member that claims a partition twice has it. In Kafka it loses it by that.
-//   - A mixed uniform group with a partition in two previous targets fails, as one with equal subscriptions does in Kafka; there Kafka
-//     would give it out twice.
+//   - With mixed subscriptions, uniform leaves a partition that stands in two previous targets with one of the members. Kafka leaves it
+//     with both. (With equal subscriptions it fails, and so does this.)
 package assignors

@@ -58,7 +58,9 @@ func TestServerErrors(t *testing.T) {
 		{"a topic that has just been deleted", func(in *ServerInput) { delete(in.Topics, idOrders) },
 			"a member subscribes to topic id AQAAAAAAAAAAAAAAAAAAAA, which the metadata does not know"},
 		{"two members with one id", func(in *ServerInput) { in.Members[1].ID = "m0" }, `the group lists member "m0" twice`},
-		{"a partition in two targets", func(in *ServerInput) { in.Members[1].Target = Partitions{idOrders: {1}} },
+		{"a partition in two targets", func(in *ServerInput) {
+			in.Homogeneous, in.Members[1].Topics, in.Members[1].Target = true, in.Members[0].Topics, Partitions{idOrders: {1}}
+		},
 			`the previous target gives partition 1 of topic orders to "m0" and to "m1"`},
 		{"too many partitions", func(in *ServerInput) {
 			in.Topics[idOrders] = ServerTopic{Partitions: 1 << 30}

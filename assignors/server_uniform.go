@@ -36,7 +36,7 @@ func (a uniform) Assign(in ServerInput) (map[string]Partitions, error) {
 	if in.Homogeneous {
 		return a.homogeneous(in, table, order)
 	}
-	return a.mixed(in, table, order)
+	return a.mixed(in, table, order), nil
 }
 
 // held is what a member's previous target still counts for.
@@ -131,7 +131,7 @@ func (table *topicTable) claim(owned bitset, target Partitions) (h held, once bo
 	return h, true
 }
 
-// twice names the first partition that the targets of two of its subscribers list, or one lists twice.
+// twice names the first partition that two targets list, or one lists twice.
 func (a uniform) twice(in ServerInput, table *topicTable, order []int32) error {
 	owner := make([]string, table.total())
 	owned := newBitset(table.total())
@@ -139,11 +139,7 @@ func (a uniform) twice(in ServerInput, table *topicTable, order []int32) error {
 	var members [2]string
 	for _, i := range order {
 		m := &in.Members[i]
-		topics := table.places(m.Topics)
 		for _, p := range table.indices(m.Target, nil) {
-			if _, subscribed := slices.BinarySearch(topics, int32(table.placeOf(p))); !subscribed {
-				continue
-			}
 			if owned.set(int(p)) && p < first {
 				first, members = p, [2]string{owner[p], m.ID}
 			}

@@ -17,7 +17,7 @@ type mixedGroup struct {
 	scratch     []int32
 }
 
-func (a uniform) mixed(in ServerInput, table *topicTable, order []int32) (map[string]Partitions, error) {
+func (uniform) mixed(in ServerInput, table *topicTable, order []int32) map[string]Partitions {
 	g := &mixedGroup{table: table, subscribers: make([][]int32, len(table.ids)), owner: make([]int32, table.total()), count: make([]int32, len(order))}
 	for i := range g.owner {
 		g.owner[i] = -1
@@ -27,19 +27,18 @@ func (a uniform) mixed(in ServerInput, table *topicTable, order []int32) (map[st
 			g.subscribers[t] = append(g.subscribers[t], int32(k))
 		}
 	}
-	if err := g.keep(a, in, order); err != nil {
-		return nil, err
-	}
+	g.keep(in, order)
 	topics := g.topicOrder()
 	for _, t := range topics {
 		g.deal(t)
 	}
 	g.balance(topics)
-	return g.targets(in, order), nil
+	return g.targets(in, order)
 }
 
-// keep leaves with everyone what they hold of topics they still subscribe to, however much it is.
-func (g *mixedGroup) keep(a uniform, in ServerInput, order []int32) error {
+// keep leaves with everyone what they hold of topics they still subscribe to, however much it is. If two hold one partition, the
+// first by id keeps it; Kafka would leave it with both.
+func (g *mixedGroup) keep(in ServerInput, order []int32) {
 	for k, i := range order {
 		m := &in.Members[i]
 		for id, ps := range m.Target {
@@ -54,16 +53,13 @@ func (g *mixedGroup) keep(a uniform, in ServerInput, order []int32) error {
 				if p < 0 || p >= g.table.counts[t] {
 					continue
 				}
-				at := &g.owner[g.table.first[t]+p]
-				if *at >= 0 {
-					return a.twice(in, g.table, order)
+				if at := &g.owner[g.table.first[t]+p]; *at < 0 {
+					*at = int32(k)
+					g.count[k]++
 				}
-				*at = int32(k)
-				g.count[k]++
 			}
 		}
 	}
-	return nil
 }
 
 // topicOrder puts first the topics that weigh most on each subscriber, then those with fewer subscribers, then by id.
