@@ -205,7 +205,11 @@ func (c *conn) handle(frame []byte) (answer, error) {
 		key: h.Key, version: h.Version, corr: h.CorrelationID, client: h.ClientID,
 		body: req, frame: frame,
 	}
-	return c.cluster.intercepted(r, fn)
+	a, err := c.cluster.intercepted(r, fn)
+	if p, ok := req.(*kmsg.ProduceRequest); ok && p.Acks == 0 && a != nil && err == nil {
+		return nil, noAnswer("a Produce with acks 0 failed; there is no other way to tell")
+	}
+	return a, err
 }
 
 // mayWait tells whether requests of an API may be parked for long.
