@@ -6,8 +6,9 @@ type Origin int8
 const (
 	// OriginClient is a Produce request: everything is checked.
 	OriginClient Origin = iota
-	// OriginCoordinator is a group or transaction coordinator writing its own topic: sequences are not checked, and a
-	// transactional batch must be verified or belong to an open transaction as for clients.
+	// OriginCoordinator is a group or transaction coordinator writing its own topic: sequences are not checked. A transactional
+	// batch (offsets committed in a transaction) needs no token: the broker asks the transaction coordinator and writes in one
+	// step.
 	OriginCoordinator
 )
 
@@ -21,10 +22,19 @@ type AppendOptions struct {
 	Verification Verification
 	// Codecs is the scratch memory for looking into compressed batches. Nil is allowed and allocates when needed.
 	Codecs *Codecs
-	// FrameSize is the memory that stays alive when the batch is kept as it is: the capacity of the frame it lies in, or its
-	// share of that when the frame carries several batches. A batch that is small, or small beside FrameSize, is copied;
-	// otherwise the log keeps the slice and the caller must not touch it again. 0 means that the batch has its memory for itself.
+	// FrameSize is the memory that stays alive when the batch is kept as it is: the capacity of the frame it lies in. A batch
+	// that is small, or small beside FrameSize, is copied; otherwise the log keeps the slice and the caller must not touch it
+	// again. 0 means that the batch has its memory for itself.
 	FrameSize int
+	// Keep makes the log keep the slice in any case: for the batches of a frame of which KeepFrame says so.
+	Keep bool
+}
+
+// KeepFrame decides for a frame that carries several batches, since one that is kept keeps the whole frame alive: they
+// are all kept when they are most of it and not too small, and otherwise all are copied. batches are their number, size their
+// bytes together.
+func KeepFrame(frame, batches, size int) bool {
+	return size > copyBelow && size >= batches*keepFrom && frame-size <= size/16
 }
 
 // AppendResult tells what became of a batch.
@@ -85,7 +95,7 @@ func (l *Log) Append(now int64, batch []byte, o AppendOptions) (AppendResult, *A
 			}, nil
 		}
 	}
-	b = l.store(now, b, v.own && len(b) > copyBelow || keeps(b, o.FrameSize))
+	b = l.store(now, b, v.own && len(b) > copyBelow || !v.own && o.Keep || keeps(b, o.FrameSize))
 	if b.hasProducerID() {
 		l.applyData(b)
 	}

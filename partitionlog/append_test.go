@@ -361,5 +361,8 @@ func TestCoordinatorAppends(t *testing.T) {
 	require.Nil(t, err)
 	_, err = l.Append(t0, idempotent(t, 1, 5, 0, 3), AppendOptions{Origin: OriginCoordinator})
 	require.Nil(t, err, "sequences aren't looked at")
-	require.Equal(t, int64(2), l.End())
+	_, err = l.Append(t0, transactional(t, 1, 6, 0, -1), AppendOptions{Origin: OriginCoordinator})
+	require.Nil(t, err, "nor is a verification")
+	require.Equal(t, int64(2), l.LastStable())
+	require.Equal(t, int64(3), l.End())
 }

@@ -17,6 +17,8 @@ const (
 	// copyBelow is the size up to which a batch is copied into the arena whatever its frame: a chunk for each would cost more
 	// than the copy, in memory (the allocator rounds up) and in the number of slices a fetch has to write.
 	copyBelow = 32 << 10
+	// keepFrom is the average size from which the batches of one frame are kept together.
+	keepFrom = 4 << 10
 	// arenaMin and arenaMax bound the arena's chunks; in between they are arenaShare of what was copied so far, so that a log of
 	// one record is small and not much is reserved in any.
 	arenaMin   = 512

@@ -57,7 +57,7 @@ func (l *Log) checkTransaction(p *producer, b Batch, o AppendOptions) *AppendErr
 	if p != nil && p.epoch > b.ProducerEpoch() {
 		return refuse(CodeInvalidProducerEpoch, l.logStart, "producer %d sent epoch %d; the last one known is %d", b.ProducerID(), b.ProducerEpoch(), p.epoch)
 	}
-	if v := l.verifications[b.ProducerID()]; l.cfg.TransactionVerification && (v == nil || v.token != o.Verification) {
+	if v := l.verifications[b.ProducerID()]; l.cfg.TransactionVerification && o.Origin == OriginClient && (v == nil || v.token != o.Verification) {
 		return refuse(CodeInvalidTxnState, l.logStart, "producer %d sent a transactional batch; it has no open transaction here and the coordinator did not confirm one", b.ProducerID())
 	}
 	return nil

@@ -52,7 +52,7 @@ func (l *Log) validateHeader(b Batch, origin Origin) *AppendError {
 		return refuse(CodeInvalidRecord, l.logStart, "the batch has %d records and last offset delta %d; the count must be positive and one more", count, delta)
 	case origin == OriginClient && b.Control():
 		return refuse(CodeInvalidRecord, l.logStart, "a control batch from a client")
-	case b.hasProducerID() && b.BaseSequence() < 0:
+	case origin == OriginClient && b.hasProducerID() && b.BaseSequence() < 0:
 		return refuse(CodeInvalidRecord, l.logStart, "producer %d sent base sequence %d; it must not be negative", b.ProducerID(), b.BaseSequence())
 	}
 	return nil
