@@ -150,16 +150,22 @@ func (p *producing) check() bool {
 
 // appendAll appends partition by partition.
 func (p *producing) appendAll() {
-	now := p.r.cluster.clock.recordTime().UnixMilli()
-	total := 0
+	frame := cap(p.r.frame)
+	batches, size := 0, 0
 	for i := range p.entries {
-		total += len(p.entries[i].records)
+		if b := p.entries[i].batch; b != nil {
+			batches++
+			size += len(b)
+		}
 	}
+	o := partitionlog.AppendOptions{Origin: partitionlog.OriginClient, Version: p.r.version, FrameSize: frame}
+	o.Keep = batches > 1 && partitionlog.KeepFrame(frame, batches, size)
+	o.Codecs = codecs.Get().(*partitionlog.Codecs)
+	defer codecs.Put(o.Codecs)
+	now := p.r.cluster.clock.recordTime().UnixMilli()
 	for i := range p.entries {
 		if e := &p.entries[i]; e.batch != nil {
-			// What of the frame stays alive for this batch, if the log keeps it.
-			share := int(int64(cap(p.r.frame)) * int64(len(e.records)) / int64(total))
-			p.append(e, now, share)
+			p.append(e, now, o)
 		}
 	}
 }
@@ -168,7 +174,7 @@ func (p *producing) appendAll() {
 const adminClientID = "__admin_client"
 
 // append appends one batch: the checks of the partition in Kafka's order, then those of its log.
-func (p *producing) append(e *produceEntry, now int64, share int) {
+func (p *producing) append(e *produceEntry, now int64, o partitionlog.AppendOptions) {
 	r, part := p.r, e.part
 	if e.on.internal && r.client != adminClientID {
 		e.refuse(wire.InvalidTopicException, -1)
@@ -191,11 +197,7 @@ func (p *producing) append(e *produceEntry, now int64, share int) {
 		e.refuse(wire.NotEnoughReplicas, start)
 		return
 	}
-	scratch := codecs.Get().(*partitionlog.Codecs)
-	defer codecs.Put(scratch)
-	res, err := part.append(now, e.batch, partitionlog.AppendOptions{
-		Origin: partitionlog.OriginClient, Version: r.version, Codecs: scratch, FrameSize: share,
-	})
+	res, err := part.append(now, e.batch, o)
 	if err != nil {
 		e.refuse(wire.Code(err.Code), err.LogStart)
 		if err.Message != "" {

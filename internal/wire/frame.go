@@ -14,7 +14,7 @@ const (
 	// firstStep is how much of an announced frame is allocated for a stranger.
 	firstStep = 16 << 10
 	// maxTrust bounds what is allocated at once for a connection whose last frame was large.
-	maxTrust = 4 << 20
+	maxTrust = 32 << 20
 )
 
 // FrameReader cuts a connection's bytes into frames: an int32 size, then that
