@@ -1,0 +1,216 @@
+package broker
+
+import (
+	"encoding/base64"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+func TestQuotaEntities(t *testing.T) {
+	t.Parallel()
+	name := func(s string) *string { return &s }
+	user, client, ip := quotaPart{quotaUser, name("u")}, quotaPart{quotaClient, name("c")}, quotaPart{quotaIP, name("10.0.0.1")}
+	for _, c := range []struct {
+		what  string
+		parts []quotaPart
+		ops   []quotaOp
+		ok    bool
+	}{
+		{"user and client", []quotaPart{user, client}, []quotaOp{{"producer_byte_rate", 1, false}}, true},
+		{"the default user", []quotaPart{{quotaUser, nil}}, []quotaOp{{"controller_mutation_rate", 0.5, false}}, true},
+		{"an address", []quotaPart{ip}, []quotaOp{{"connection_creation_rate", 3, false}}, true},
+		{"removing what is not set", []quotaPart{user}, []quotaOp{{"producer_byte_rate", 0, true}}, true},
+		{"nobody", nil, nil, false},
+		{"an unknown type", []quotaPart{{"group", name("g")}}, nil, false},
+		{"a type twice", []quotaPart{user, user}, nil, false},
+		{"an empty name", []quotaPart{{quotaUser, name("")}}, nil, false},
+		{"an address with a user", []quotaPart{ip, user}, nil, false},
+		{"no address", []quotaPart{{quotaIP, name("no such host!")}}, nil, false},
+		{"an unknown key", []quotaPart{user}, []quotaOp{{"nope", 1, false}}, false},
+		{"a key of addresses", []quotaPart{user}, []quotaOp{{"connection_creation_rate", 1, false}}, false},
+		{"a key of users", []quotaPart{ip}, []quotaOp{{"producer_byte_rate", 1, false}}, false},
+		{"zero", []quotaPart{user}, []quotaOp{{"producer_byte_rate", 0, false}}, false},
+		{"not a number", []quotaPart{user}, []quotaOp{{"producer_byte_rate", math.NaN(), false}}, false},
+		{"a fraction of bytes", []quotaPart{user}, []quotaOp{{"producer_byte_rate", 1.5, false}}, false},
+		{"a key twice", []quotaPart{user}, []quotaOp{{"producer_byte_rate", 1, false}, {"producer_byte_rate", 2, false}}, false},
+	} {
+		e, err := newQuotaEntity(c.parts)
+		if err == nil {
+			err = e.check(c.ops)
+		}
+		require.Equal(t, c.ok, err == nil, "%s: %v", c.what, err)
+		if !c.ok {
+			require.Equal(t, wire.InvalidRequest, err.code, c.what)
+		}
+	}
+}
+
+func TestQuotaFilters(t *testing.T) {
+	t.Parallel()
+	name := func(s string) *string { return &s }
+	var q quotas
+	set := func(parts ...quotaPart) string {
+		e, err := newQuotaEntity(parts)
+		require.Nil(t, err)
+		q.alter(e, []quotaOp{{"producer_byte_rate", 1, false}})
+		return e.key()
+	}
+	u := set(quotaPart{quotaUser, name("u")})
+	byDefault := set(quotaPart{quotaUser, nil})
+	both := set(quotaPart{quotaUser, name("u")}, quotaPart{quotaClient, name("c")})
+	find := func(strict bool, ms ...quotaMatch) []string {
+		require.Nil(t, checkQuotaFilter(ms))
+		keys := []string{}
+		for _, e := range q.find(ms, strict) {
+			keys = append(keys, e.key())
+		}
+		return keys
+	}
+	require.ElementsMatch(t, []string{u, byDefault, both}, find(false))
+	require.Empty(t, find(true))
+	require.ElementsMatch(t, []string{u, both}, find(false, quotaMatch{quotaUser, matchExact, name("u")}))
+	require.ElementsMatch(t, []string{u}, find(true, quotaMatch{quotaUser, matchExact, name("u")}))
+	require.ElementsMatch(t, []string{byDefault}, find(false, quotaMatch{quotaUser, matchNone, nil}))
+	require.ElementsMatch(t, []string{u, both}, find(false, quotaMatch{quotaUser, matchAny, nil}))
+	require.ElementsMatch(t, []string{both}, find(false, quotaMatch{quotaUser, matchAny, nil}, quotaMatch{quotaClient, matchAny, nil}))
+	for what, ms := range map[string][]quotaMatch{
+		"no type":             {{"", matchAny, nil}},
+		"a type twice":        {{quotaUser, matchAny, nil}, {quotaUser, matchAny, nil}},
+		"exact without name":  {{quotaUser, matchExact, nil}},
+		"any with a name":     {{quotaUser, matchAny, name("u")}},
+		"another way":         {{quotaUser, 7, nil}},
+		"an address and more": {{quotaUser, matchAny, nil}, {quotaIP, matchAny, nil}},
+	} {
+		require.Equal(t, wire.InvalidRequest, checkQuotaFilter(ms).code, what)
+	}
+	require.Equal(t, wire.UnsupportedVersion, checkQuotaFilter([]quotaMatch{{"group", matchAny, nil}}).code)
+}
+
+// The example of RFC 7677, section 3: user "user", password "pencil", SCRAM-SHA-256.
+func TestScramKeys(t *testing.T) {
+	t.Parallel()
+	salted := []byte{
+		0xc4, 0xa4, 0x95, 0x10, 0x32, 0x3a, 0xb4, 0xf9, 0x52, 0xca, 0xc1, 0xfa, 0x99, 0x44, 0x19, 0x39,
+		0xe7, 0x8e, 0xa7, 0x4d, 0x6b, 0xe8, 0x1d, 0xdf, 0x70, 0x96, 0xe8, 0x75, 0x13, 0xdc, 0x61, 0x5d,
+	}
+	c := newScramCredential(1, 4096, []byte("salt"), salted)
+	require.Equal(t, "WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=", base64.StdEncoding.EncodeToString(c.storedKey))
+	require.Equal(t, "wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=", base64.StdEncoding.EncodeToString(c.serverKey))
+}
+
+func TestTelemetryRules(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1000, 0)
+	i := &telemetryInstance{subscription: subscription{id: 7, interval: 10 * time.Second}}
+	push := func(after time.Duration, terminating bool, id int32, compression int8, size int) wire.Code {
+		return i.push(start.Add(after), terminating, id, compression, size, 100)
+	}
+	require.Equal(t, wire.None, i.get(start))
+	require.Equal(t, wire.ThrottlingQuotaExceeded, i.get(start.Add(time.Second)))
+	require.Equal(t, wire.None, push(2*time.Second, false, 7, 0, 10))
+	require.Equal(t, wire.ThrottlingQuotaExceeded, push(3*time.Second, false, 7, 0, 10))
+	require.Equal(t, wire.UnsupportedCompressionType, push(12*time.Second, false, 7, 9, 10))
+	require.Equal(t, wire.TelemetryTooLarge, push(22*time.Second, false, 7, 4, 101))
+	require.Equal(t, wire.UnknownSubscriptionID, push(32*time.Second, false, 8, 0, 10))
+	require.Equal(t, wire.None, i.get(start.Add(33*time.Second)), "it must ask again, so it may")
+	require.Equal(t, wire.None, push(34*time.Second, true, 7, 0, 10), "the last one is never too early")
+	require.Equal(t, wire.InvalidRequest, push(60*time.Second, false, 7, 0, 10), "it said that it ends")
+}
+
+func TestTelemetryInstancesAreBounded(t *testing.T) {
+	t.Parallel()
+	var tel telemetry
+	tel.instances = map[telemetryKey]*telemetryInstance{}
+	for n := range 3 {
+		tel.instances[telemetryKey{1, [16]byte{byte(n + 1)}}] = &telemetryInstance{lastGet: time.Unix(int64(100-n), 0)}
+	}
+	tel.forgetOldest()
+	require.Len(t, tel.instances, 2)
+	require.NotContains(t, tel.instances, telemetryKey{1, [16]byte{3}})
+}
+
+func TestFeatures(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{})
+	cl := dialRaw(t, c)
+	update := func(feature string, level int16, kind int8) wire.Code {
+		req := kmsg.NewPtrUpdateFeaturesRequest()
+		req.Version = 1
+		u := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
+		u.Feature, u.MaxVersionLevel, u.UpgradeType = feature, level, kind
+		req.FeatureUpdates = append(req.FeatureUpdates, u)
+		return wire.Code(cl.ask(req).(*kmsg.UpdateFeaturesResponse).ErrorCode)
+	}
+	heartbeat := func() wire.Code {
+		req := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+		req.Group = "g"
+		return wire.Code(cl.ask(req).(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode)
+	}
+	require.NotEqual(t, wire.UnsupportedVersion, heartbeat())
+	require.Equal(t, wire.InvalidUpdateVersion, update("nope", 1, featureUpgrade))
+	require.Equal(t, wire.InvalidUpdateVersion, update("group.version", 9, featureUpgrade))
+	require.Equal(t, wire.InvalidUpdateVersion, update("group.version", 0, featureUpgrade), "that is a downgrade")
+	require.Equal(t, wire.InvalidUpdateVersion, update("group.version", 0, 7))
+	require.Equal(t, wire.None, update("group.version", 1, featureUpgrade), "the level it has")
+	require.Equal(t, wire.None, update("group.version", 0, featureSafeDowngrade))
+	require.Equal(t, wire.UnsupportedVersion, heartbeat(), "the feature is off")
+	require.Equal(t, wire.None, update("group.version", 1, featureUpgrade))
+	require.NotEqual(t, wire.UnsupportedVersion, heartbeat())
+}
+
+func TestUnregisterBroker(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Brokers: 2})
+	cl := dialRaw(t, c)
+	unregister := func(id int32) wire.Code {
+		req := kmsg.NewPtrUnregisterBrokerRequest()
+		req.BrokerID = id
+		return wire.Code(cl.ask(req).(*kmsg.UnregisterBrokerResponse).ErrorCode)
+	}
+	known := func() (ids []int32) {
+		req := kmsg.NewPtrDescribeClusterRequest()
+		req.Version, req.IncludeFencedBrokers = 2, true
+		for _, b := range cl.ask(req).(*kmsg.DescribeClusterResponse).Brokers {
+			ids = append(ids, b.NodeID)
+		}
+		return ids
+	}
+	require.Equal(t, wire.BrokerIDNotRegistered, unregister(9))
+	require.NoError(t, c.StopBroker(2, true))
+	require.Equal(t, []int32{1, 2}, known(), "a stopped broker is fenced")
+	require.Equal(t, wire.None, unregister(2))
+	require.Equal(t, []int32{1}, known())
+	require.Equal(t, wire.BrokerIDNotRegistered, unregister(2))
+	require.NoError(t, c.StartBroker(2))
+	require.Equal(t, []int32{1, 2}, known())
+}
+
+func TestConfigChangesTakeEffectAtOnce(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}})
+	cl := dialRaw(t, c)
+	alter := func(kind kmsg.ConfigResourceType, name, key, value string) {
+		req := kmsg.NewPtrIncrementalAlterConfigsRequest()
+		req.Version = 1
+		r := kmsg.NewIncrementalAlterConfigsRequestResource()
+		r.ResourceType, r.ResourceName = kind, name
+		s := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+		s.Name, s.Value = key, &value
+		r.Configs = append(r.Configs, s)
+		req.Resources = append(req.Resources, r)
+		resp := cl.ask(req).(*kmsg.IncrementalAlterConfigsResponse)
+		require.Zero(t, resp.Resources[0].ErrorCode, resp.Resources[0].ErrorMessage)
+	}
+	limit := func() int32 { return c.meta.Load().topics["t"].configs.MaxMessageBytes }
+	require.EqualValues(t, 1048588, limit())
+	alter(kmsg.ConfigResourceTypeBroker, "", "message.max.bytes", "5000")
+	require.EqualValues(t, 5000, limit(), "the broker's setting is the topic's default")
+	alter(kmsg.ConfigResourceTypeTopic, "t", "max.message.bytes", "7000")
+	require.EqualValues(t, 7000, limit())
+}
