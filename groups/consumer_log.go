@@ -518,7 +518,7 @@ func ownershipFromRecord(topics []records.TopicPartitions) ownership {
 			continue
 		}
 		if !slices.IsSorted(t.Partitions) {
-			one[0] = mergeTopic(one[0], ownedTopic{})
+			one[0] = unionTopic(one[0], ownedTopic{})
 		}
 		if n := len(out); n == 0 || compareTopicIDs(out[n-1].topic, t.TopicID) < 0 {
 			out = append(out, one[0])

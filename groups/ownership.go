@@ -163,14 +163,14 @@ func mergeOwnership(a, b ownership) ownership {
 			out = append(out, b[j])
 			j++
 		default:
-			out = append(out, mergeTopic(a[i], b[j]))
+			out = append(out, unionTopic(a[i], b[j]))
 			i, j = i+1, j+1
 		}
 	}
 	return out
 }
 
-func mergeTopic(a, b ownedTopic) ownedTopic {
+func unionTopic(a, b ownedTopic) ownedTopic {
 	type entry struct{ part, epoch int32 }
 	all := make([]entry, 0, len(a.parts)+len(b.parts))
 	for i, p := range a.parts {
