@@ -53,7 +53,7 @@ type Codecs struct {
 	in     bytes.Reader
 	reader recordReader
 
-	gzipR   *gzip.Reader
+	gzipR   gzipReader
 	snappyR snappyReader
 	lz4R    *lz4.Reader
 	zstdR   *zstd.Decoder
@@ -66,31 +66,95 @@ type Codecs struct {
 	zstdWLevel int
 }
 
-// unpack returns a reader of what packed unpacks to. It is valid until the next call on c.
+// unpack returns a reader of what packed unpacks to. It is valid until the next call on c. What may stand behind a stream, or
+// be missing, is for each codec what the Java libraries of a broker let pass.
 func (c *Codecs) unpack(codec int, packed []byte) (io.Reader, error) {
 	c.in.Reset(packed)
+	if len(packed) == 0 && codec != CodecZstd {
+		return nil, fmt.Errorf("%s: %w", codecNames[codec], io.ErrUnexpectedEOF)
+	}
 	switch codec {
 	case CodecGzip:
-		if c.gzipR == nil {
-			c.gzipR = new(gzip.Reader)
-		}
-		if err := c.gzipR.Reset(&c.in); err != nil {
-			return nil, fmt.Errorf("gzip: %w", noEOF(err))
-		}
-		return c.gzipR, nil
+		return c.gzipR.reset(&c.in)
 	case CodecSnappy:
 		c.snappyR.reset(packed)
 		return &c.snappyR, nil
 	case CodecLZ4:
+		c.in.Reset(firstLZ4Frame(packed))
 		if c.lz4R == nil {
 			c.lz4R = lz4.NewReader(nil)
 		}
 		c.lz4R.Reset(&c.in)
 		return c.lz4R, nil
 	case CodecZstd:
+		if len(packed) == 0 {
+			return &c.in, nil
+		}
 		return c.unpackZstd(packed)
 	}
 	return nil, fmt.Errorf("codec %d: there are 1 to 4", codec)
+}
+
+// gzipReader reads members as long as a header follows; anything else behind a member is ignored.
+type gzipReader struct {
+	z  *gzip.Reader
+	in *bytes.Reader
+}
+
+func (r *gzipReader) reset(in *bytes.Reader) (io.Reader, error) {
+	r.in = in
+	if r.z == nil {
+		r.z = new(gzip.Reader)
+	}
+	if err := r.z.Reset(in); err != nil {
+		return nil, fmt.Errorf("gzip: %w", noEOF(err))
+	}
+	r.z.Multistream(false)
+	return r, nil
+}
+
+func (r *gzipReader) Read(p []byte) (int, error) {
+	for {
+		n, err := r.z.Read(p)
+		if n > 0 || err != io.EOF {
+			return n, err
+		}
+		if r.z.Reset(r.in) != nil {
+			return 0, io.EOF
+		}
+		r.z.Multistream(false)
+	}
+}
+
+// firstLZ4Frame is the part of packed that a broker reads: what stands behind the first frame is ignored. Where the frame is
+// damaged the decoder finds out.
+func firstLZ4Frame(packed []byte) []byte {
+	if len(packed) < 7 {
+		return packed
+	}
+	flags := packed[4]
+	at := 7 // magic, flags, block size, checksum of these
+	if flags&0x08 != 0 {
+		at += 8 // content size
+	}
+	if flags&0x01 != 0 {
+		at += 4 // dictionary
+	}
+	for at+4 <= len(packed) {
+		size := int(binary.LittleEndian.Uint32(packed[at:]) &^ (1 << 31))
+		at += 4
+		if size == 0 {
+			if flags&0x04 != 0 {
+				at += 4 // checksum of the content
+			}
+			return packed[:min(at, len(packed))]
+		}
+		at += size
+		if flags&0x10 != 0 {
+			at += 4 // checksum of the block
+		}
+	}
+	return packed
 }
 
 func (c *Codecs) unpackZstd(packed []byte) (io.Reader, error) {
@@ -165,9 +229,13 @@ func (r *snappyReader) Read(p []byte) (int, error) {
 		block := r.packed
 		if !r.raw {
 			if len(block) < 4 {
-				return 0, fmt.Errorf("snappy: %d bytes where a block's length should be", len(block))
+				return 0, io.EOF // too few for a block are ignored
 			}
 			n := binary.BigEndian.Uint32(block)
+			if bytes.HasPrefix(block, xerialMagic[:4]) && len(block) >= len(xerialHeader) {
+				r.packed = block[len(xerialHeader):] // one stream behind another
+				continue
+			}
 			block = block[4:]
 			if uint64(n) > uint64(len(block)) {
 				return 0, fmt.Errorf("snappy: a block of %d bytes with %d left", n, len(block))

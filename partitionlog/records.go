@@ -18,7 +18,8 @@ type rawRecord struct {
 	attributes     byte
 }
 
-// errStream marks a compressed stream that cannot be unpacked, as opposed to records that are wrong.
+// errStream marks what makes a broker fail unexpectedly, as opposed to records that are wrong: a compressed stream that cannot
+// be unpacked, or a record whose length does not end.
 type errStream struct{ err error }
 
 func (e errStream) Error() string { return e.err.Error() }
@@ -81,7 +82,7 @@ func (r *recordReader) next(rec *rawRecord) error {
 			r.pos += n + int(size)
 			return rec.parse(b[n : n+int(size)])
 		case n == 0 && len(b) >= 5:
-			return badRecords("a record's length of more than 5 bytes")
+			return errStream{errors.New("a record's length takes more than 5 bytes")}
 		}
 		if err := r.fill(); err == io.EOF {
 			return badRecords("they end inside a record")

@@ -151,6 +151,9 @@ func (l *Log) scanPlain(now int64, b Batch) (recordScan, error) {
 	data := b[headerSize:]
 	for i := range count {
 		size, n := readVarint(data)
+		if n == 0 && len(data) >= 5 {
+			return l.scan(now, b, nil, nil) // knows what to call it
+		}
 		if n == 0 || size <= 0 || int(size) > len(data)-n {
 			return s, badRecords("record %d of %d has a length of %d with %d bytes left", i, count, size, len(data)-n)
 		}
@@ -314,10 +317,10 @@ func (l *Log) level(codec int) int {
 	return 0
 }
 
-// refuseRecords answers records that cannot be walked: 87, or -1 when the compressed stream itself is broken.
+// refuseRecords answers records that cannot be walked: 87, or -1 when a broker fails at them.
 func (l *Log) refuseRecords(err error) *AppendError {
 	if isStream(err) {
-		return refuse(CodeUnknownServerError, l.logStart, "the compressed records: %v", err)
+		return refuse(CodeUnknownServerError, l.logStart, "the records: %v", err)
 	}
 	return refuse(CodeInvalidRecord, l.logStart, "%v", err)
 }

@@ -1,0 +1,78 @@
+package partitionlog
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What Apache Kafka 4.3.1 answered to each of these streams, recorded from a live broker.
+func TestDamagedStreams(t *testing.T) {
+	t.Parallel()
+	plain := body(t, 3)
+	join := func(a []byte, b ...byte) []byte { return append(append([]byte(nil), a...), b...) }
+	for codec := CodecGzip; codec <= CodecZstd; codec++ {
+		full, err := new(Codecs).pack(nil, codec, 0, plain)
+		require.NoError(t, err)
+		short, err := new(Codecs).pack(nil, codec, 0, plain[:len(plain)-1])
+		require.NoError(t, err)
+		for _, tt := range []struct {
+			explanation string
+			packed      []byte
+			count       int32
+			codes       [4]int16 // gzip, snappy, lz4, zstd
+		}{
+			{"whole", full, 3, [4]int16{0, 0, 0, 0}},
+			{"one byte short", full[:len(full)-1], 3, [4]int16{-1, -1, -1, -1}},
+			{"half", full[:len(full)/2], 3, [4]int16{-1, -1, -1, -1}},
+			{"a byte behind it", join(full, 7), 3, [4]int16{0, 0, 0, -1}},
+			{"8 bytes behind it", join(full, 7, 7, 7, 7, 7, 7, 7, 7), 3, [4]int16{0, -1, 0, -1}},
+			{"twice, all records counted", join(full, full...), 6, [4]int16{-1, -1, 87, -1}},
+			{"twice, records of one counted", join(full, full...), 3, [4]int16{87, 87, 0, 87}},
+			{"nothing", nil, 3, [4]int16{-1, -1, -1, 87}},
+			{"records cut short", short, 3, [4]int16{87, 87, 87, 87}},
+			{"more records counted", full, 4, [4]int16{87, 87, 87, 87}},
+			{"fewer records counted", full, 2, [4]int16{87, 87, 87, 87}},
+		} {
+			var code int16
+			_, refused := newTestLog().Append(t0, compressedBatch(codec, tt.count, tt.packed), AppendOptions{})
+			reason := ""
+			if refused != nil {
+				code, reason = refused.Code, refused.Reason
+				require.Zero(t, refused.LogStart)
+				require.Empty(t, refused.Message)
+			}
+			if tt.codes[codec-1] != code {
+				t.Errorf("%s, %s: want %d, got %d %s", codecNames[codec], tt.explanation, tt.codes[codec-1], code, reason)
+			}
+		}
+	}
+}
+
+// Likewise recorded: records as they should not be.
+func TestDamagedRecords(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		explanation string
+		record      []byte
+		code        int16
+	}{
+		{"a length of six bytes", []byte{0xff, 0xff, 0xff, 0xff, 0xff, 1}, -1},
+		{"a negative length", []byte{1}, 87},
+		{"a length of 0", []byte{0, 0}, 87},
+		{"a key length of -2 is null", []byte{12, 0, 0, 0, 3, 1, 0}, 0},
+		{"a value length of -2 is null", []byte{12, 0, 0, 0, 1, 3, 0}, 0},
+		{"a header key length of -1", []byte{16, 0, 0, 0, 1, 1, 2, 1, 1}, 87},
+		{"a header value length of -2 is null", []byte{16, 0, 0, 0, 1, 1, 2, 0, 3}, 0},
+		{"a body of one byte", []byte{2, 0}, 87},
+		{"any offset delta", []byte{12, 0, 0, 20, 1, 1, 0}, 0},
+		{"a negative timestamp delta", []byte{12, 0, 1, 20, 1, 1, 0}, 0},
+	} {
+		var code int16
+		_, refused := newTestLog().Append(t0, withRecords(t, tt.record, 1), AppendOptions{})
+		if refused != nil {
+			code = refused.Code
+		}
+		require.Equal(t, tt.code, code, tt.explanation)
+	}
+}
