@@ -83,7 +83,7 @@ func (l *Log) Append(now int64, batch []byte, o AppendOptions) (AppendResult, *A
 	}
 	// The roll comes before the producer is looked at, so even a batch that is refused now may have started a segment.
 	rolled := l.maybeRoll(now, len(b), v.maxTimestamp, l.end+int64(b.lastOffsetDelta()))
-	if b.hasProducerID() || b.Transactional() {
+	if b.hasProducerID() {
 		dup, refused := l.checkProducer(b, o)
 		if refused != nil {
 			return AppendResult{}, refused

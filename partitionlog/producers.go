@@ -97,9 +97,6 @@ func (l *Log) checkProducer(b Batch, o AppendOptions) (dup *producerBatch, refus
 	if err := l.checkTransaction(p, b, o); err != nil {
 		return nil, err
 	}
-	if !b.hasProducerID() {
-		return nil, nil
-	}
 	if p != nil && b.ProducerEpoch() < p.epoch {
 		return nil, refuse(CodeInvalidProducerEpoch, l.logStart, "producer %d sent epoch %d; the last one known is %d", b.ProducerID(), b.ProducerEpoch(), p.epoch)
 	}

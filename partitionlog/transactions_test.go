@@ -209,3 +209,15 @@ func TestWrongTransactionalWrites(t *testing.T) {
 	_, err = l.Append(t0, idempotent(t, 1, 7, 2, 0), AppendOptions{})
 	require.Nil(t, err)
 }
+
+func TestTransactionalBatchWithoutProducer(t *testing.T) {
+	t.Parallel()
+	l := newTestLog()
+	b := transactional(t, 2, -1, -1, -1)
+	_, needed := l.BeginVerification(t0, b, 9)
+	require.False(t, needed)
+	_, err := l.Append(t0, b, AppendOptions{Version: 12})
+	require.Nil(t, err, "recorded from a live Kafka: nobody asks")
+	require.Equal(t, int64(2), l.LastStable())
+	require.Empty(t, l.Producers())
+}
