@@ -83,11 +83,10 @@ func (r *round) give(p, m int32, w why) {
 // metadata and those without partitions, without telling anyone.
 func newRound(name string, g *Group, explain bool) (*round, error) {
 	r := &round{name: name, group: g}
-	r.members = javaOrder(len(g.Members), func(i int) string { return g.Members[i].ID })
-	for k := 1; k < len(r.members); k++ {
-		if id := g.Members[r.members[k]].ID; id == g.Members[r.members[k-1]].ID {
-			return nil, fmt.Errorf("assignors: %s: the group lists member %q twice", name, id)
-		}
+	at := func(i int) string { return g.Members[i].ID }
+	distinct := false
+	if r.members, distinct = javaOrder(len(g.Members), at); !distinct {
+		return nil, fmt.Errorf("assignors: %s: the group lists member %q twice", name, twin(r.members, at))
 	}
 	if err := r.collectTopics(); err != nil {
 		return nil, err

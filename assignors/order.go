@@ -31,30 +31,32 @@ func javaRank(b byte) byte {
 	case b >= 0xF0:
 		return b - 2
 	case b >= 0xEE:
-		return b + 16 - 2
+		return b + 16
 	}
 	return b
 }
 
-// javaOrder answers the indices 0..n-1 in Java's order of their strings, ties by index. Member ids share long prefixes
-// ("consumer-..."), so it compares eight bytes behind the common prefix before it looks at whole strings.
-func javaOrder(n int, at func(int) string) []int32 {
-	order := make([]int32, n)
-	for i := range order {
-		order[i] = int32(i)
+// javaOrder answers the indices 0..n-1 in Java's order of their strings, ties by index, and whether no two strings are equal. Member
+// ids share long prefixes ("consumer-..."), so it compares eight bytes behind the common prefix before it looks at whole strings.
+func javaOrder(n int, at func(int) string) (order []int32, distinct bool) {
+	order = upTo(int32(n))
+	if n == 0 {
+		return order, true
 	}
-	sorted, prefix := true, 0
-	if n > 0 {
-		prefix = len(at(0))
-	}
+	sorted, prefix, last := true, len(at(0)), 0
 	for i := 1; i < n; i++ {
 		a, b := at(i-1), at(i)
-		k := commonPrefix(a, b)
-		prefix = min(prefix, k)
-		sorted = sorted && (k == len(a) || k < len(b) && javaRank(a[k]) < javaRank(b[k]))
+		// Neighbours of a sorted list mostly share as much as the two before them did.
+		k := last
+		if k > min(len(a), len(b)) || a[:k] != b[:k] {
+			k = 0
+		}
+		k += commonPrefix(a[k:], b[k:])
+		last, prefix = k, min(prefix, k)
+		sorted = sorted && k < len(b) && (k == len(a) || javaRank(a[k]) < javaRank(b[k]))
 	}
 	if sorted {
-		return order
+		return order, true
 	}
 	type keyed struct {
 		key uint64
@@ -78,10 +80,22 @@ func javaOrder(n int, at func(int) string) []int32 {
 		}
 		return cmp.Compare(a.i, b.i)
 	})
+	distinct = true
 	for i, k := range keys {
 		order[i] = k.i
+		distinct = distinct && (i == 0 || at(int(k.i)) != at(int(keys[i-1].i)))
 	}
-	return order
+	return order, distinct
+}
+
+// twin answers the first string that stands twice in an order.
+func twin(order []int32, at func(int) string) string {
+	for k := 1; k < len(order); k++ {
+		if id := at(int(order[k])); id == at(int(order[k-1])) {
+			return id
+		}
+	}
+	return ""
 }
 
 // compareTopicIDs orders topic ids as Java's Uuid does: two signed 64-bit halves, the most significant one first.

@@ -102,11 +102,10 @@ func equalTopics(a, b []TopicID) bool {
 
 // membersByID answers the indices of the members in the order of their ids.
 func membersByID(name string, ms []ServerMember) ([]int32, error) {
-	order := javaOrder(len(ms), func(i int) string { return ms[i].ID })
-	for k := 1; k < len(order); k++ {
-		if a, b := order[k-1], order[k]; ms[a].ID == ms[b].ID {
-			return nil, fmt.Errorf("assignors: %s: the group lists member %q twice", name, ms[a].ID)
-		}
+	at := func(i int) string { return ms[i].ID }
+	order, distinct := javaOrder(len(ms), at)
+	if !distinct {
+		return nil, fmt.Errorf("assignors: %s: the group lists member %q twice", name, twin(order, at))
 	}
 	return order, nil
 }
@@ -136,7 +135,8 @@ func staticFirst(byID []int32, instance func(int32) (string, bool)) []int32 {
 		ids[k], _ = instance(i)
 	}
 	out := make([]int32, 0, len(byID))
-	for _, k := range javaOrder(len(ids), func(k int) string { return ids[k] }) {
+	byInstance, _ := javaOrder(len(ids), func(k int) string { return ids[k] })
+	for _, k := range byInstance {
 		out = append(out, static[k])
 	}
 	return append(out, dynamic...)

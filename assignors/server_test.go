@@ -106,7 +106,7 @@ func TestCompareJava(t *testing.T) {
 			}
 		}
 	}
-	order := javaOrder(len(all), func(i int) string { return all[i] })
+	order, _ := javaOrder(len(all), func(i int) string { return all[i] })
 	for k := 1; k < len(order); k++ {
 		if c := naive(all[order[k-1]], all[order[k]]); c > 0 || c == 0 && order[k-1] > order[k] {
 			t.Fatalf("%q before %q", all[order[k-1]], all[order[k]])

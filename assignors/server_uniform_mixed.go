@@ -237,13 +237,14 @@ func (g *mixedGroup) hands(t int32) map[int32][]int32 {
 func (g *mixedGroup) targets(in ServerInput, order []int32) map[string]Partitions {
 	lists := listsByOwner(g.owner, len(order))
 	out := make(map[string]Partitions, len(order))
+	b := targetBuilder{table: g.table}
 	for k, i := range order {
 		m := &in.Members[i]
 		if m.Target != nil && g.table.equals(m.Target, lists[k]) {
 			out[m.ID] = m.Target
 			continue
 		}
-		out[m.ID] = g.table.target(lists[k])
+		out[m.ID] = b.target(lists[k])
 	}
 	return out
 }
