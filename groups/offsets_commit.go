@@ -29,57 +29,144 @@ type offsetToCommit struct {
 	offset      int64
 	leaderEpoch int32
 	metadata    string
-	answer      *int16
+	code        *int16 // in the answer
+}
+
+// commitAnswer collects the answer of either API. Kafka answers partitions that don't exist before it asks the group, and merges the
+// two by topic where there are both; a topic that nothing is asked of is only in the answer if it doesn't exist.
+type commitAnswer struct {
+	refused []commitTopic // don't exist
+	checked []commitTopic // went to the group
+	place   map[topicKey]int
+}
+
+type topicKey struct {
+	name string
+	id   assignors.TopicID
+}
+
+type commitTopic struct {
+	topicKey
+	partitions []commitPartition
+}
+
+type commitPartition struct {
+	number int32
+	code   int16
+}
+
+// refuse adds partitions that don't exist. Several entries of one topic become one.
+func (a *commitAnswer) refuse(t commitTopic) {
+	if a.place == nil {
+		a.place = make(map[topicKey]int)
+	}
+	i, ok := a.place[t.topicKey]
+	if !ok {
+		a.place[t.topicKey] = len(a.refused)
+		a.refused = append(a.refused, t)
+		return
+	}
+	a.refused[i].partitions = append(a.refused[i].partitions, t.partitions...)
+}
+
+// topics are those of the answer.
+func (a *commitAnswer) topics() []commitTopic {
+	if len(a.refused) == 0 {
+		return a.checked
+	}
+	for _, t := range a.checked {
+		a.refuse(t)
+	}
+	return a.refused
+}
+
+// sort takes one topic of a request apart: partitions that don't exist are refused, the others are to be committed.
+// at answers the i-th of n partitions.
+func (a *commitAnswer) sort(commit *commitRequest, key topicKey, topic Topic, unknown int16, n int, at func(i int) offsetToCommit) {
+	if unknown != errNone {
+		refused := make([]commitPartition, n)
+		for i := range refused {
+			refused[i] = commitPartition{at(i).partition, unknown}
+		}
+		a.refuse(commitTopic{key, refused})
+		return
+	}
+	checked := commitTopic{key, make([]commitPartition, 0, n)}
+	for i := range n {
+		o := at(i)
+		if o.partition < 0 || o.partition >= topic.Partitions {
+			a.refuse(commitTopic{key, []commitPartition{{o.partition, errUnknownTopicOrPartition}}})
+			continue
+		}
+		checked.partitions = append(checked.partitions, commitPartition{number: o.partition})
+		o.topic, o.code = topic.Name, &checked.partitions[len(checked.partitions)-1].code
+		commit.offsets = append(commit.offsets, o)
+	}
+	if len(checked.partitions) > 0 {
+		a.checked = append(a.checked, checked)
+	}
 }
 
 // offsetCommit is OffsetCommit (key 8, v2 to v10). Partitions that don't exist fail first; if no other is left the group is not
 // looked at.
 func (s *Shard) offsetCommit(c Command, req *kmsg.OffsetCommitRequest) {
-	resp := commitError(req, errNone)
 	commit := commitRequest{
 		group: req.Group, clientID: c.Client.ID, memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, version: req.Version,
 	}
-	for i, t := range req.Topics {
+	var answer commitAnswer
+	for _, t := range req.Topics {
 		topic, known := s.meta.Topic(t.Topic)
 		unknown := errUnknownTopicOrPartition
 		if req.Version >= 10 {
 			topic, known = s.meta.TopicByID(t.TopicID)
 			unknown = errUnknownTopicID
 		}
-		for j, p := range t.Partitions {
-			answer := &resp.Topics[i].Partitions[j].ErrorCode
-			switch {
-			case !known:
-				*answer = unknown
-			case p.Partition < 0 || p.Partition >= topic.Partitions:
-				*answer = errUnknownTopicOrPartition
-			default:
-				commit.offsets = append(commit.offsets, offsetToCommit{
-					topicPartition: topicPartition{topic.Name, p.Partition}, topicID: topic.ID,
-					offset: p.Offset, leaderEpoch: p.LeaderEpoch, metadata: text(p.Metadata), answer: answer,
-				})
-			}
+		if known {
+			unknown = errNone
 		}
+		answer.sort(&commit, topicKey{t.Topic, t.TopicID}, topic, unknown, len(t.Partitions), func(i int) offsetToCommit {
+			p := &t.Partitions[i]
+			return offsetToCommit{
+				topicPartition: topicPartition{partition: p.Partition}, topicID: topic.ID,
+				offset: p.Offset, leaderEpoch: p.LeaderEpoch, metadata: text(p.Metadata),
+			}
+		})
 	}
 	if len(commit.offsets) > 0 {
-		g, code := s.checkCommit(commit)
-		if code != errNone {
-			commit.refuse(code)
-		} else {
-			expire := int64(-1)
-			if req.RetentionTimeMillis != -1 {
-				expire = s.now.UnixMilli() + req.RetentionTimeMillis
-			}
-			s.write(s.offsetRecords(commit, expire)...)
-			if g != nil && g.classic != nil {
-				if m := g.classic.members[commit.memberID]; m != nil && g.classic.state != classicEmpty {
-					s.renewSession(m)
-				}
-			}
-			s.emitCommits(commit, EventCommitted)
+		expire := int64(-1)
+		if req.RetentionTimeMillis != -1 {
+			expire = s.now.UnixMilli() + req.RetentionTimeMillis
 		}
+		s.commitOffsets(commit, expire)
+	}
+	resp := req.ResponseKind().(*kmsg.OffsetCommitResponse)
+	for _, t := range answer.topics() {
+		rt := kmsg.NewOffsetCommitResponseTopic()
+		rt.Topic, rt.TopicID = t.name, t.id
+		for _, p := range t.partitions {
+			rp := kmsg.NewOffsetCommitResponseTopicPartition()
+			rp.Partition, rp.ErrorCode = p.number, p.code
+			rt.Partitions = append(rt.Partitions, rp)
+		}
+		resp.Topics = append(resp.Topics, rt)
 	}
 	s.reply(c.Ticket, resp)
+}
+
+// commitOffsets stores what the group accepts. A commit of a live member renews its session.
+func (s *Shard) commitOffsets(commit commitRequest, expire int64) {
+	g, code := s.checkCommit(commit)
+	if code != errNone {
+		commit.refuse(code)
+		return
+	}
+	s.write(s.offsetRecords(commit, expire)...)
+	if g != nil && g.classic != nil && g.classic.state != classicEmpty {
+		if m := g.classic.members[commit.memberID]; m != nil {
+			s.renewSession(m)
+		}
+	}
+	s.emitCommits(commit, EventCommitted)
 }
 
 // txnOffsetCommit is TxnOffsetCommit (key 28, v0 to v5): offsets that count when the transaction commits. That the transaction is the
@@ -89,23 +176,23 @@ func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 		s.reply(c.Ticket, txnCommitError(req, errInvalidGroupID))
 		return
 	}
-	resp := txnCommitError(req, errNone)
 	commit := commitRequest{
 		group: req.Group, clientID: c.Client.ID, memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, version: req.Version, txn: true,
 	}
-	for i, t := range req.Topics {
+	var answer commitAnswer
+	for _, t := range req.Topics {
 		topic, known := s.meta.Topic(t.Topic)
-		for j, p := range t.Partitions {
-			answer := &resp.Topics[i].Partitions[j].ErrorCode
-			if !known || p.Partition < 0 || p.Partition >= topic.Partitions {
-				*answer = errUnknownTopicOrPartition
-				continue
-			}
-			commit.offsets = append(commit.offsets, offsetToCommit{
-				topicPartition: topicPartition{topic.Name, p.Partition},
-				offset:         p.Offset, leaderEpoch: p.LeaderEpoch, metadata: text(p.Metadata), answer: answer,
-			})
+		unknown := errUnknownTopicOrPartition
+		if known {
+			unknown = errNone
 		}
+		answer.sort(&commit, topicKey{name: t.Topic}, topic, unknown, len(t.Partitions), func(i int) offsetToCommit {
+			p := &t.Partitions[i] // the topic's id is not stored, as in Kafka
+			return offsetToCommit{
+				topicPartition: topicPartition{partition: p.Partition},
+				offset:         p.Offset, leaderEpoch: p.LeaderEpoch, metadata: text(p.Metadata),
+			}
+		})
 	}
 	if len(commit.offsets) > 0 {
 		if _, code := s.checkCommit(commit); code != errNone {
@@ -114,6 +201,17 @@ func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 			s.writePending(req.ProducerID, req.ProducerEpoch, s.offsetRecords(commit, -1)...)
 			s.emitCommits(commit, EventOffsetsPending)
 		}
+	}
+	resp := req.ResponseKind().(*kmsg.TxnOffsetCommitResponse)
+	for _, t := range answer.topics() {
+		rt := kmsg.NewTxnOffsetCommitResponseTopic()
+		rt.Topic = t.name
+		for _, p := range t.partitions {
+			rp := kmsg.NewTxnOffsetCommitResponseTopicPartition()
+			rp.Partition, rp.ErrorCode = p.number, p.code
+			rt.Partitions = append(rt.Partitions, rp)
+		}
+		resp.Topics = append(resp.Topics, rt)
 	}
 	s.reply(c.Ticket, resp)
 }
@@ -162,7 +260,7 @@ func (s *Shard) validateClassicCommit(g *group, r commitRequest) int16 {
 
 func (r commitRequest) refuse(code int16) {
 	for _, o := range r.offsets {
-		*o.answer = code
+		*o.code = code
 	}
 }
 
@@ -171,7 +269,7 @@ func (s *Shard) offsetRecords(r commitRequest, expire int64) []Record {
 	batch := make([]Record, 0, len(r.offsets))
 	for _, o := range r.offsets {
 		if utf16Length(o.metadata) > s.cfg.OffsetMetadataMaxBytes {
-			*o.answer = errOffsetMetadataTooLarge
+			*o.code = errOffsetMetadataTooLarge
 			continue
 		}
 		batch = append(batch, Record{
@@ -187,7 +285,7 @@ func (s *Shard) offsetRecords(r commitRequest, expire int64) []Record {
 
 func (s *Shard) emitCommits(r commitRequest, kind EventKind) {
 	for _, o := range r.offsets {
-		if *o.answer == errNone {
+		if *o.code == errNone {
 			s.emit(Event{
 				Group: r.group, Kind: kind, Member: r.memberID, ClientID: r.clientID, InstanceID: text(r.instanceID), Epoch: max(r.epoch, 0),
 				Partitions: o.single(), Offset: o.offset,

@@ -120,7 +120,6 @@ type scriptClient struct {
 	member   string
 	gen      int32
 	waiting  []Ticket
-	join     *kmsg.JoinGroupRequest
 }
 
 func newScript() *script {
