@@ -13,6 +13,15 @@ type ServerAssignor interface {
 	Assign(in ServerInput) (map[string]Partitions, error)
 }
 
+// OrderedServerAssignor is one whose result depends on the order in which it walks what members have. Kafka keeps targets in hash
+// sets, whose order is not that of the numbers: it decides which partitions a member with too many keeps.
+type OrderedServerAssignor interface {
+	ServerAssignor
+	// AssignOrdered is Assign where the lists of the previous targets stand in the order to be walked. Those of the answer stand in
+	// the order in which Kafka fills its sets: what a member keeps, in the order it came, then what it gains.
+	AssignOrdered(in ServerInput) (map[string]Partitions, error)
+}
+
 // Partitions are partition numbers, ascending, by topic id.
 type Partitions map[TopicID][]int32
 

@@ -17,6 +17,8 @@ type topicTable struct {
 	shift  uint8   // of the hash, to the size of slots
 	counts []int32
 	first  []int32 // index of each topic's partition 0; one more at the end: the total
+	// ordered: lists of partitions stay in their order instead of being sorted.
+	ordered bool
 }
 
 // newTopicTable looks up every subscribed topic; members that share one slice are looked at once. A topic the metadata does

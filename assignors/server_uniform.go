@@ -20,7 +20,13 @@ type uniform struct{}
 
 func (uniform) Name() string { return "uniform" }
 
-func (a uniform) Assign(in ServerInput) (map[string]Partitions, error) {
+func (a uniform) Assign(in ServerInput) (map[string]Partitions, error) { return a.assign(in, false) }
+
+func (a uniform) AssignOrdered(in ServerInput) (map[string]Partitions, error) {
+	return a.assign(in, true)
+}
+
+func (a uniform) assign(in ServerInput, ordered bool) (map[string]Partitions, error) {
 	if len(in.Members) == 0 {
 		return map[string]Partitions{}, nil
 	}
@@ -34,6 +40,7 @@ func (a uniform) Assign(in ServerInput) (map[string]Partitions, error) {
 		return nil, err
 	}
 	if in.Homogeneous {
+		table.ordered = ordered
 		return a.homogeneous(in, table, order)
 	}
 	return a.mixed(in, table, order), nil
@@ -180,7 +187,7 @@ func (in ServerInput) topicName(id TopicID) string {
 	return TopicIDString(id)
 }
 
-// indices lists what a target holds of the table's partitions, ascending.
+// indices lists what a target holds of the table's partitions, ascending, or topic by topic in the order of its lists.
 func (t *topicTable) indices(target Partitions, to []int32) []int32 {
 	for id, ps := range target {
 		if place := t.find(&id); place >= 0 {
@@ -191,10 +198,19 @@ func (t *topicTable) indices(target Partitions, to []int32) []int32 {
 			}
 		}
 	}
-	if !slices.IsSorted(to) {
-		slices.Sort(to)
-	}
+	t.sort(to)
 	return to
+}
+
+// sort puts partition indices in ascending order, or, where lists keep their order, just the topics.
+func (t *topicTable) sort(indices []int32) {
+	switch {
+	case slices.IsSorted(indices):
+	case t.ordered:
+		slices.SortStableFunc(indices, func(a, b int32) int { return cmp.Compare(t.placeOf(a), t.placeOf(b)) })
+	default:
+		slices.Sort(indices)
+	}
 }
 
 // surplus appends to the pool what a member holds above its quota: its last ones.
@@ -221,12 +237,12 @@ func (b *targetBuilder) build(previous Partitions, keep int32, gets []int32) Par
 			b.scratch = append(b.scratch[:0], gets...)
 			all = b.scratch
 		}
-		slices.Sort(all)
+		b.table.sort(all)
 	}
 	return b.target(all)
 }
 
-// target turns ascending partition indices into a target.
+// target turns partition indices, sorted by topic, into a target.
 func (b *targetBuilder) target(all []int32) Partitions {
 	if len(all) == 0 {
 		return Partitions{}
