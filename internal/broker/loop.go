@@ -119,7 +119,8 @@ func (l *loop) run() {
 		now := l.clock.Now()
 		if len(batch) > 0 {
 			l.endTurn(now)
-		} else if closed {
+		}
+		if closed { // nothing is queued after that, and close's token may have been the batch's
 			if timer != nil {
 				timer.Stop()
 			}
