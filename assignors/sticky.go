@@ -153,11 +153,30 @@ func (a sticky) remember(r *round, m int32, to []int32) memory {
 		mem.owned = r.indices(s.Owned, to)
 		return mem
 	}
-	owned, generation, err := DecodeStickyUserData(s.UserData)
-	if err != nil {
+	return r.stickyMemory(s.UserData, to)
+}
+
+// stickyMemory is DecodeStickyUserData without a string for each topic and a value for each partition.
+func (r *round) stickyMemory(b []byte, to []int32) memory {
+	if len(b) == 0 {
 		return memory{generation: -1}
 	}
-	return memory{generation: generation, owned: r.indices(owned, to)}
+	rd := reader{rest: b}
+	for range rd.count(6) {
+		t, known := r.byName[string(rd.rawStr())]
+		for range rd.count(4) {
+			if p := rd.int32(); known && p >= 0 && p < r.counts[t] {
+				to = append(to, r.first[t]+p)
+			}
+		}
+	}
+	switch {
+	case rd.err != nil:
+		return memory{generation: -1}
+	case len(rd.rest) < 4:
+		return memory{generation: -1, owned: to}
+	}
+	return memory{generation: max(rd.int32(), -1), owned: to}
 }
 
 // indices turns claims into partition indices, leaving out what does not exist.
