@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/assignors"
 )
 
 // joinGroup is JoinGroup (key 11, v0 to v9). The order of the checks decides the error.
@@ -165,10 +167,23 @@ func (s *Shard) joinExistingMember(g *group, c Command, req *kmsg.JoinGroupReque
 	if req.Reason != nil {
 		e.Cause = *req.Reason
 	}
+	e.Partitions = claimed(req)
 	s.emit(e)
 	group.update(m, req)
 	group.parkJoin(m, c.Ticket, req)
 	s.rebalanceOrCheckJoin(g, why)
+}
+
+// claimed is what a joining consumer says it still owns: the cooperative protocol's claim, nothing for an eager one.
+func claimed(req *kmsg.JoinGroupRequest) map[string][]int32 {
+	if req.ProtocolType != consumerProtocolType || len(req.Protocols) == 0 {
+		return nil
+	}
+	sub, err := assignors.DecodeSubscription(req.Protocols[0].Metadata)
+	if err != nil || len(sub.Owned) == 0 {
+		return nil
+	}
+	return byTopic(sub.Owned)
 }
 
 // update replaces a member's protocols and timeouts.
@@ -203,7 +218,9 @@ func (s *Shard) replaceStatic(g *group, c Command, req *kmsg.JoinGroupRequest, m
 	if group.leader == old {
 		group.leader = id
 	}
-	s.emit(m.event(g, EventReplaced).because("static member %s came back; its former member id was %s", *m.instanceID, old))
+	replaced := m.event(g, EventReplaced).because("static member %s came back; its former member id was %s", *m.instanceID, old)
+	replaced.Replaces = old
+	s.emit(replaced)
 	s.releaseHeld(beat)
 	s.renewSession(m) // with the old session timeout
 	group.update(m, req)

@@ -71,7 +71,7 @@ func (s *Shard) emitMember(g *consumerGroup, m *consumerMember, e Event) {
 
 // tellChange puts a member's step into the history.
 func (s *Shard) tellChange(g *consumerGroup, m *consumerMember, before memberAssignment) {
-	if given := before.pending.without(m.pending); len(given) > 0 {
+	if given := mergeOwnership(before.assigned, before.pending).without(mergeOwnership(m.assigned, m.pending)); len(given) > 0 {
 		s.emitMember(g, m, Event{Kind: EventRevoked, Partitions: s.named(given), Cause: "acknowledged the revocation"})
 	}
 	if told := m.pending.without(before.pending); len(told) > 0 {

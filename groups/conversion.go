@@ -282,7 +282,7 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, leaving []*consumerMember, j
 
 // downgradeForStatic is the join of a classic static member that takes the place of the only member of the consumer protocol.
 func (s *Shard) downgradeForStatic(b *beat, g *group, replaced *consumerMember, attributes memberAttributes, req *kmsg.JoinGroupRequest) {
-	s.emitMember(g.consumer, replaced, Event{Kind: EventReplaced,
+	s.emit(Event{Group: g.id, Kind: EventReplaced, Member: b.member, ClientID: b.client.ID, InstanceID: replaced.instance(), Replaces: replaced.id, Epoch: replaced.epoch,
 		Cause: fmt.Sprintf("instance %s came back as classic member %s in place of %s", replaced.instance(), b.member, replaced.id)})
 	c := s.downgrade(b.tx, g, nil, &joiningStatic{b.member, attributes, replaced})
 	b.tx.commit()

@@ -147,10 +147,13 @@ type Event struct {
 	Member     string // member id
 	ClientID   string
 	InstanceID string
-	Epoch      int32 // generation of a classic group, group or member epoch of a consumer group
+	// Replaces is the member id whose place was taken, of a static member that came back.
+	Replaces string
+	Epoch    int32 // generation of a classic group, group or member epoch of a consumer group
 	// Cause says why, in words with numbers: "session timeout of 45s passed", "worker-2 joined".
 	Cause string
-	// Partitions by topic name, where the event is about partitions (assigned, told to revoke, revoked, committed).
+	// Partitions by topic name, where the event is about partitions: assigned (all that the member owns now), told to revoke, revoked,
+	// committed; of a classic member's rejoined what it says it still owns.
 	Partitions map[string][]int32
 	// Offset of a commit of the single partition in Partitions.
 	Offset int64
