@@ -16,6 +16,7 @@ type consumerGroup struct {
 	metadataHash    int64
 	members         map[string]*consumerMember
 	target          map[string]partitionSet // by member id
+	targetOrder     map[string]partitionSet // the same in the order of Kafka's sets (hashset.go), where that isn't ascending
 	assignmentEpoch int32
 	assignedAt      int64 // when the target was computed, in Unix milliseconds; 0: never, or by a conversion
 	regexes         map[string]*resolvedRegex
@@ -97,7 +98,9 @@ func newConsumerGroup(id string) *consumerGroup {
 		id: id, groupEpoch: 1, assignmentEpoch: 1,
 		members: make(map[string]*consumerMember),
 		target:  make(map[string]partitionSet),
-		regexes: make(map[string]*resolvedRegex),
+
+		targetOrder: make(map[string]partitionSet),
+		regexes:     make(map[string]*resolvedRegex),
 
 		static:           make(map[string]string),
 		owners:           make(map[assignors.TopicID]map[int32]int32),
@@ -144,6 +147,27 @@ func (g *consumerGroup) subscribedTopics() []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// orderedTarget is a member's target in the order of Kafka's sets.
+func (g *consumerGroup) orderedTarget(id string) partitionSet {
+	if order, ok := g.targetOrder[id]; ok {
+		return order
+	}
+	return g.target[id]
+}
+
+// setTarget takes over the lists of a target record; nil takes the target away.
+func (g *consumerGroup) setTarget(id string, lists partitionSet) {
+	delete(g.target, id)
+	delete(g.targetOrder, id)
+	if lists == nil {
+		return
+	}
+	if order := iterationOrder(lists); order != nil {
+		g.targetOrder[id] = order
+	}
+	g.target[id] = sortedSet(lists)
 }
 
 // memberSubscribes says whether the member subscribes to the topic, by name or by its resolved expression.

@@ -92,6 +92,7 @@ func (t *consumerTx) putTarget(epoch int32, at int64) {
 	t.put(records.TypeConsumerTarget, "", records.ConsumerTarget{Epoch: epoch, Timestamp: at}.Encode())
 }
 
+// putTargetMember writes the lists in the order they have.
 func (t *consumerTx) putTargetMember(id string, target partitionSet) {
 	var v records.ConsumerTargetMember
 	for _, topic := range sortedTopicIDs(target) {
@@ -208,7 +209,7 @@ func (g *consumerGroup) applyValue(typ int16, second string, value []byte) error
 		for _, t := range v.Topics {
 			target[t.TopicID] = append(target[t.TopicID], t.Partitions...)
 		}
-		g.target[second] = sortedSet(target)
+		g.setTarget(second, target)
 	case records.TypeConsumerCurrentMember:
 		v, err := records.DecodeConsumerCurrentMember(value)
 		if err != nil {
@@ -236,7 +237,7 @@ func (g *consumerGroup) applyTombstone(typ int16, second string) {
 	case records.TypeConsumerMember:
 		g.dropMember(second)
 	case records.TypeConsumerTargetMember:
-		delete(g.target, second)
+		g.setTarget(second, nil)
 	case records.TypeConsumerTarget:
 		g.assignmentEpoch, g.assignedAt = 1, 0
 	case records.TypeConsumerCurrentMember:
@@ -275,11 +276,14 @@ func (g *consumerGroup) undoOf(r Record) func() {
 		epoch, at := g.assignmentEpoch, g.assignedAt
 		return func() { g.assignmentEpoch, g.assignedAt = epoch, at }
 	case records.TypeConsumerTargetMember:
-		target, had := g.target[second]
+		target, order := g.target[second], g.targetOrder[second]
 		return func() {
-			delete(g.target, second)
-			if had {
+			g.setTarget(second, nil)
+			if target != nil {
 				g.target[second] = target
+			}
+			if order != nil {
+				g.targetOrder[second] = order
 			}
 		}
 	case records.TypeConsumerCurrentMember:

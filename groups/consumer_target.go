@@ -2,6 +2,7 @@ package groups
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -85,18 +86,27 @@ func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup) *refusal {
 	if assignor == nil {
 		return refuse(errUnknownServerError, "No server-side assignor is configured.")
 	}
-	targets, err := assignor.Assign(s.assignorInput(g))
+	in := s.assignorInput(g)
+	assign := assignor.Assign
+	if ordered, ok := assignor.(assignors.OrderedServerAssignor); ok {
+		assign = ordered.AssignOrdered
+		for i := range in.Members {
+			m := &in.Members[i]
+			m.Target = g.orderedTarget(m.ID)
+		}
+	}
+	targets, err := assign(in)
 	if err != nil {
 		return refuse(errUnknownServerError, "The assignor %s failed for group %s at epoch %d: %v.", assignor.Name(), g.id, g.groupEpoch, err)
 	}
 	changed := 0
-	for _, id := range g.order {
-		target := targets[id]
-		if old, had := g.target[id]; had && equalSets(old, target) {
+	for i, id := range g.order {
+		old, target := in.Members[i].Target, targets[id]
+		if old != nil && equalSets(old, target) || old != nil && equalSets(g.target[id], sortedSet(maps.Clone(target))) {
 			continue
 		}
 		changed++
-		tx.putTargetMember(id, sortedSet(cloneSet(target)))
+		tx.putTargetMember(id, recordOrder(old, target))
 	}
 	epoch, members := g.groupEpoch, len(g.order)
 	tx.putTarget(epoch, s.now.UnixMilli())
@@ -105,14 +115,6 @@ func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup) *refusal {
 			Cause: fmt.Sprintf("assignor %s gave %d members their target; it changed for %d", assignor.Name(), members, changed)})
 	})
 	return nil
-}
-
-func cloneSet(set partitionSet) partitionSet {
-	out := make(partitionSet, len(set))
-	for id, parts := range set {
-		out[id] = parts
-	}
-	return out
 }
 
 // assignorInput shows the group to an assignor: members ascending by id.

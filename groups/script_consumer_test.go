@@ -172,7 +172,7 @@ func durableConsumer(g *consumerGroup) string {
 		if m.classic != nil {
 			fmt.Fprintf(&b, " classic %d %q", m.classic.SessionTimeoutMs, m.classic.Protocols)
 		}
-		fmt.Fprintf(&b, " epoch %d before %d %s assigned %v pending %v target %v\n", m.epoch, m.previous, m.state, m.assigned, m.pending, g.target[id])
+		fmt.Fprintf(&b, " epoch %d before %d %s assigned %v pending %v target %v\n", m.epoch, m.previous, m.state, m.assigned, m.pending, g.orderedTarget(id))
 	}
 	for _, expression := range sortedNames(g.regexes) {
 		fmt.Fprintf(&b, "  /%s/ %+v\n", expression, *g.regexes[expression])

@@ -1,0 +1,80 @@
+package groups
+
+import (
+	"slices"
+)
+
+// Kafka's coordinator keeps the partitions of a target in Java's HashSet<Integer>, and the uniform assignor walks them: who has
+// more than a share gives up what comes last. So the order of those sets is visible in assignments, and it is reproduced here.
+// Nothing else in the package depends on an order of partitions.
+
+// hashSet is a set as Java orders it: by bucket (number modulo capacity, which is a power of two), and within a bucket as the
+// numbers came.
+type hashSet struct {
+	capacity int
+	numbers  []int32 // in the order of their insertion, or of the last growth
+}
+
+// hashSetOf is new HashSet<>(list).
+func hashSetOf(list []int32) hashSet {
+	capacity := 16
+	for capacity*3 <= len(list)*4 { // the smallest power of two that is at least size/0.75 + 1
+		capacity *= 2
+	}
+	return hashSet{capacity, slices.Clone(list)}
+}
+
+// add inserts a number that is not in the set; above three quarters of its capacity a set doubles.
+func (s *hashSet) add(n int32) {
+	s.numbers = append(s.numbers, n)
+	if len(s.numbers)*4 > s.capacity*3 {
+		s.numbers = s.inOrder()
+		s.capacity *= 2
+	}
+}
+
+// inOrder is the set as an iterator walks it.
+func (s *hashSet) inOrder() []int32 {
+	mask := int32(s.capacity - 1)
+	bucket := func(n int32) int32 { return (n ^ int32(uint32(n)>>16)) & mask }
+	out := slices.Clone(s.numbers)
+	slices.SortStableFunc(out, func(a, b int32) int { return int(bucket(a)) - int(bucket(b)) })
+	return out
+}
+
+// iterationOrder are the lists of a target record as the sets made of them are walked. Where nothing differs from the ascending
+// set it answers nil.
+func iterationOrder(lists partitionSet) partitionSet {
+	differs := false
+	out := make(partitionSet, len(lists))
+	for id, list := range lists {
+		if n := len(list); n > 0 && slices.IsSorted(list) && list[0] >= 0 {
+			if s := hashSetOf(nil); int(list[n-1]) < s.capacity {
+				out[id] = list
+				continue
+			}
+		}
+		s := hashSetOf(list)
+		out[id] = s.inOrder()
+		differs = differs || !slices.IsSorted(out[id])
+	}
+	if !differs {
+		return nil
+	}
+	return out
+}
+
+// recordOrder are the lists of a new target as Kafka writes them: the order of sets that were copied from the old target's, lost
+// what the member gives up, and were filled with what it gains.
+func recordOrder(old, target partitionSet) partitionSet {
+	out := make(partitionSet, len(target))
+	for id, list := range target {
+		s := hashSetOf(old[id])
+		s.numbers = s.numbers[:0]
+		for _, n := range list {
+			s.add(n)
+		}
+		out[id] = s.inOrder()
+	}
+	return out
+}
