@@ -254,7 +254,6 @@ func (p *compaction) filter(b Batch, discard, emptyTxn, keepEmpty bool) (Batch, 
 	horizon, hasHorizon := b.deleteHorizon()
 	kept, tombstones := 0, false
 	var rec rawRecord
-	plain := make([]byte, headerSize, len(b))
 	h := headerOf(b)
 	h.maxTimestamp = noTimestamp
 	// The first walk judges, so that a batch that stays whole isn't written again; the second writes.
@@ -307,6 +306,7 @@ func (p *compaction) filter(b Batch, discard, emptyTxn, keepEmpty bool) (Batch, 
 	if b.TimestampType() == LogAppendTime {
 		h.maxTimestamp = b.MaxTimestamp()
 	}
+	plain := make([]byte, headerSize, len(b)+headerSize)
 	if err := walk(func(rec *rawRecord) {
 		plain = appendRaw(plain, rec.offsetDelta, rec.timestamp(b)-h.baseTimestamp, rec)
 	}); err != nil {

@@ -132,7 +132,7 @@ func TestAppendAssignsOffsetsAndKeepsTheBytes(t *testing.T) {
 func TestLargeBatchIsKeptWithoutCopying(t *testing.T) {
 	t.Parallel()
 	l := newTestLog()
-	big := mustBatch(t, []Record{{Timestamp: t0, Value: make([]byte, 63<<10)}}, BatchOptions{})
+	big := mustBatch(t, []Record{{Timestamp: t0, Value: make([]byte, 20<<10)}}, BatchOptions{})
 	for name, frame := range map[string]int{"alone": 0, "nearly the whole frame": len(big) + 1000} {
 		b := append(Batch(nil), big...)
 		r, err := l.Append(t0, b, AppendOptions{FrameSize: frame})

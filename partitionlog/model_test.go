@@ -22,6 +22,7 @@ type model struct {
 	now     int64
 	open    map[int64]int64 // producer to the first offset of its open transaction
 	next    map[int64]int32 // its next sequence
+	held    [][2][]byte     // slices that reads gave, and copies of them
 }
 
 type modelBatch struct {
@@ -348,6 +349,16 @@ func (m *model) checkRead(offset int64, committed bool, limit int) {
 	}
 	require.True(t, bytes.Equal(want, bytes.Join(r.Records, nil)), "offset %d: want %d bytes, got %d", offset, len(want), r.Bytes)
 	require.Equal(t, len(want), r.Bytes)
+	if len(r.Records) > 0 && len(m.held) < 30 {
+		m.held = append(m.held, [2][]byte{r.Records[0], bytes.Clone(r.Records[0])})
+	}
+}
+
+// checkHeld: what a reader was given never changes.
+func (m *model) checkHeld() {
+	for _, h := range m.held {
+		require.True(m.t, bytes.Equal(h[0], h[1]))
+	}
 }
 
 // checkTime compares a search by time with a walk over all records.
@@ -401,6 +412,7 @@ func TestLogAgainstModel(t *testing.T) {
 			for range 150 {
 				m.step(s)
 			}
+			m.checkHeld()
 		})
 	}
 }
@@ -423,5 +435,6 @@ func FuzzLog(f *testing.F) {
 		for len(s.data) > 0 {
 			m.step(s)
 		}
+		m.checkHeld()
 	})
 }

@@ -15,8 +15,8 @@ type chunk struct {
 
 const (
 	// copyBelow is the size up to which a batch is copied into the arena whatever its frame: a chunk for each would cost more
-	// than the copy, in memory (the allocator rounds up) and in the number of slices a fetch has to write.
-	copyBelow = 32 << 10
+	// than the copy, in memory and in the number of slices a fetch has to write.
+	copyBelow = 16 << 10
 	// keepFrom is the average size from which the batches of one frame are kept together.
 	keepFrom = 4 << 10
 	// arenaMin and arenaMax bound the arena's chunks; in between they are arenaShare of what was copied so far, so that a log of
@@ -26,8 +26,6 @@ const (
 	arenaShare = 16
 	// ownBlock is the size from which a copy gets memory of its own: the arena's chunks would be left with holes.
 	ownBlock = 96 << 10
-	// allocatorPage is what Go rounds larger blocks up to.
-	allocatorPage = 8 << 10
 	// markStride is how many bytes of batches lie between two marks of a segment at most (but a batch is never split).
 	markStride = 4 << 10
 	// maxSegmentSpan is the highest offset in a segment, relative to its base.
@@ -102,10 +100,9 @@ func (a *arena) copy(b Batch) Batch {
 	return Batch(out)
 }
 
-// keeps reports whether a batch's own memory is kept: it isn't small, and not much beside it stays alive with it.
+// keeps reports whether a batch's own memory is kept: it isn't small, and at most an eighth of it stays alive beside it.
 func keeps(b Batch, frameSize int) bool {
-	held := max(frameSize, (len(b)+allocatorPage-1)/allocatorPage*allocatorPage)
-	return len(b) > copyBelow && held-len(b) <= len(b)/16
+	return len(b) > copyBelow && frameSize-len(b) <= len(b)/8
 }
 
 // append adds a batch whose header is final. kept says that the segment may hold on to its memory; otherwise it is copied.

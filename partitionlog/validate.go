@@ -107,6 +107,7 @@ type timestampBounds struct {
 	earliest, latest int64
 	unbounded        bool // the times of the records don't matter
 	typeClash        bool // the batch says LogAppendTime on a topic that sets the time itself
+	spelledOut       int  // texts so far; a batch may have very many bad records
 }
 
 func (l *Log) timestampBounds(now int64, b Batch) timestampBounds {
@@ -134,6 +135,9 @@ func (t *timestampBounds) check(b Batch, timestamp int64) string {
 		return "the batch has timestamp type LogAppendTime and no timestamp"
 	case timestamp == noTimestamp, timestamp >= t.earliest && timestamp <= t.latest:
 		return ""
+	}
+	if t.spelledOut++; t.spelledOut > 100 {
+		return "the timestamp is out of range, like those of records before"
 	}
 	return fmt.Sprintf("timestamp %d is out of range; it must be between %d and %d", timestamp, t.earliest, t.latest)
 }

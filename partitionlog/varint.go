@@ -8,6 +8,11 @@ func readVarint(b []byte) (v int32, n int) {
 		u := uint32(b[0])
 		return int32(u>>1) ^ -int32(u&1), 1
 	}
+	return readLongVarint(b)
+}
+
+// readLongVarint is readVarint without the short cut that is to be inlined.
+func readLongVarint(b []byte) (v int32, n int) {
 	var u uint32
 	for i := 0; i < len(b) && i < 5; i++ {
 		c := b[i]
@@ -25,6 +30,11 @@ func readVarlong(b []byte) (v int64, n int) {
 		u := uint64(b[0])
 		return int64(u>>1) ^ -int64(u&1), 1
 	}
+	return readLongVarlong(b)
+}
+
+// readLongVarlong is readVarlong without the short cut that is to be inlined.
+func readLongVarlong(b []byte) (v int64, n int) {
 	var u uint64
 	for i := 0; i < len(b) && i < 10; i++ {
 		c := b[i]
