@@ -12,35 +12,42 @@ import (
 
 var errBadSubscription = errors.New("groups: not a subscription of the consumer protocol")
 
-// subscribedTopics reads a subscription of any version as one of version 0: topics and user data; what follows is not looked at.
+// subscribedTopics reads a subscription of any version as one of version 0.
 func subscribedTopics(b []byte) ([]string, error) {
+	topics, _, err := readSubscriptionV0(b)
+	return topics, err
+}
+
+// readSubscriptionV0 reads topics and user data, and answers what follows them.
+func readSubscriptionV0(b []byte) (topics []string, rest []byte, err error) {
 	if len(b) < 6 || int16(binary.BigEndian.Uint16(b)) < 0 {
-		return nil, errBadSubscription
+		return nil, nil, errBadSubscription
 	}
 	n := int32(binary.BigEndian.Uint32(b[2:]))
 	b = b[6:]
 	if n < 0 || int(n) > len(b)/2 {
-		return nil, errBadSubscription
+		return nil, nil, errBadSubscription
 	}
-	topics := make([]string, 0, n)
+	topics = make([]string, 0, n)
 	for range n {
 		if len(b) < 2 {
-			return nil, errBadSubscription
+			return nil, nil, errBadSubscription
 		}
 		size := int(int16(binary.BigEndian.Uint16(b)))
 		if size < 0 || len(b) < 2+size {
-			return nil, errBadSubscription
+			return nil, nil, errBadSubscription
 		}
 		topics = append(topics, string(b[2:2+size]))
 		b = b[2+size:]
 	}
 	if len(b) < 4 {
-		return nil, errBadSubscription
+		return nil, nil, errBadSubscription
 	}
-	if size := int(int32(binary.BigEndian.Uint32(b))); size > len(b)-4 {
-		return nil, errBadSubscription
+	size := max(int(int32(binary.BigEndian.Uint32(b))), 0) // -1 is null
+	if size > len(b)-4 {
+		return nil, nil, errBadSubscription
 	}
-	return topics, nil
+	return topics, b[4+size:], nil
 }
 
 // ownedPartitions are those a cooperative member lists in its subscription; nil where there are none or they can't be read.

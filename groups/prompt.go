@@ -2,6 +2,7 @@ package groups
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,15 +24,12 @@ var heartbeatHolds = []struct {
 	{"confluent-kafka-", 15 * time.Second},  // bindings of librdkafka name themselves
 }
 
-// kafkaGoClientID is in the client id that segmentio/kafka-go makes for itself. It sends no software name.
-const kafkaGoClientID = "github.com/segmentio/kafka-go"
+// kafkaGoHold is for segmentio/kafka-go, which sends no software name; it cuts a heartbeat's connection after 5 s.
+const kafkaGoHold = 4 * time.Second
 
-// heartbeatHold is how long a client bears a held heartbeat; 0: not at all.
+// heartbeatHold is how long a client that names itself bears a held heartbeat; 0: not at all.
 func heartbeatHold(c Client) time.Duration {
 	name := strings.ToLower(c.Software)
-	if name == "" && strings.Contains(c.ID, kafkaGoClientID) {
-		return 4 * time.Second // it cuts after 5 s
-	}
 	for _, h := range heartbeatHolds {
 		if name != "" && strings.HasPrefix(name, h.software) {
 			return h.hold
@@ -40,12 +38,28 @@ func heartbeatHold(c Client) time.Duration {
 	return 0
 }
 
+// classicHold is heartbeatHold for a member of a classic group, which may be known by its requests.
+func classicHold(c Client, version int16, m *classicMember) time.Duration {
+	if c.Software == "" && version == 0 && looksLikeKafkaGo(m) {
+		return kafkaGoHold
+	}
+	return heartbeatHold(c)
+}
+
+// looksLikeKafkaGo knows kafka-go by its subscription: it says to be of version 1 but ends where one of version 0 does.
+func looksLikeKafkaGo(m *classicMember) bool {
+	return len(m.protocols) > 0 && !slices.ContainsFunc(m.protocols, func(p protocol) bool {
+		_, rest, err := readSubscriptionV0(p.metadata)
+		return err != nil || len(rest) > 0 || p.metadata[1] != 1
+	})
+}
+
 // holdHeartbeat lets a heartbeat wait for news if there is none and its client bears that.
 func (s *Shard) holdHeartbeat(c Command, req *kmsg.HeartbeatRequest, m *classicMember) bool {
 	if !s.cfg.Prompt || c.Ticket == 0 || s.groups[req.Group].classic.state != classicStable || m.sync != nil {
 		return false
 	}
-	limit := min(heartbeatHold(c.Client), m.sessionTimeout/3)
+	limit := min(classicHold(c.Client, req.Version, m), m.sessionTimeout/3)
 	if limit <= 0 {
 		return false
 	}
