@@ -506,10 +506,11 @@ func (s *Shard) consumerHeartbeatAnswer(req *kmsg.ConsumerGroupHeartbeatRequest,
 	resp.MemberID, resp.MemberEpoch = kmsg.StringPtr(m.id), m.epoch
 	resp.HeartbeatIntervalMillis = int32(s.dictatedInterval(req.Group, m) / time.Millisecond)
 	if withAssignment {
+		order := s.groups[req.Group].consumer.targetOrder[m.id]
 		a := kmsg.NewConsumerGroupHeartbeatResponseAssignment()
 		a.Topics = make([]kmsg.ConsumerGroupHeartbeatResponseAssignmentTopic, len(m.assigned))
 		for i, t := range m.assigned {
-			a.Topics[i].TopicID, a.Topics[i].Partitions = t.topic, t.parts
+			a.Topics[i].TopicID, a.Topics[i].Partitions = t.topic, tableOrder(t.parts, order[t.topic])
 		}
 		resp.Assignment = &a
 	}

@@ -6,7 +6,7 @@ import (
 
 // Kafka's coordinator keeps the partitions of a target in Java's HashSet<Integer>, and the uniform assignor walks them: who has
 // more than a share gives up what comes last. So the order of those sets is visible in assignments, and it is reproduced here.
-// Nothing else in the package depends on an order of partitions.
+// The answers list partitions in that order too. Nothing else in the package depends on an order of partitions.
 
 // hashSet is a set as Java orders it: by bucket (number modulo capacity, which is a power of two), and within a bucket as the
 // numbers came.
@@ -62,6 +62,28 @@ func iterationOrder(lists partitionSet) partitionSet {
 		return nil
 	}
 	return out
+}
+
+// tableOrder lists ascending numbers as a table filled in the given order would be walked; numbers it lacks come last.
+func tableOrder(ascending, order []int32) []int32 {
+	if n := len(ascending); n == 0 || int(ascending[n-1]) < hashSetOf(nil).capacity {
+		return ascending
+	}
+	list := make([]int32, 0, len(ascending))
+	listed := make(map[int32]struct{}, len(order))
+	for _, n := range order {
+		if _, ok := slices.BinarySearch(ascending, n); ok {
+			list = append(list, n)
+			listed[n] = struct{}{}
+		}
+	}
+	for _, n := range ascending {
+		if _, ok := listed[n]; !ok {
+			list = append(list, n)
+		}
+	}
+	s := hashSetOf(list)
+	return s.inOrder()
 }
 
 // recordOrder are the lists of a new target as Kafka writes them: the order of sets that were copied from the old target's, lost
