@@ -133,3 +133,37 @@ func TestCompareTopicIDs(t *testing.T) {
 		t.Errorf("sorted: %v", ids)
 	}
 }
+
+// In the order in which Kafka's sets are walked the numbers need not ascend: a member with too many keeps the first ones of its list,
+// and what it gains goes behind what it had.
+func TestAssignOrdered(t *testing.T) {
+	t.Parallel()
+	ordered, ok := NewUniform().(OrderedServerAssignor)
+	if !ok {
+		t.Fatal("uniform is no OrderedServerAssignor")
+	}
+	in := ServerInput{
+		Homogeneous: true,
+		Topics:      map[TopicID]ServerTopic{idOrders: {Name: "orders", Partitions: 7}, idPayments: {Name: "payments", Partitions: 2}},
+		Members: []ServerMember{
+			{ID: "m0", Target: Partitions{idOrders: {4, 1, 3, 0, 5}}},
+			{ID: "m1", Target: Partitions{idPayments: {1}, idOrders: {6}}},
+			{ID: "m2"},
+		},
+	}
+	for i := range in.Members {
+		in.Members[i].Topics = []TopicID{idPayments, idOrders}
+	}
+	got, err := ordered.AssignOrdered(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Partitions{
+		"m0": {idOrders: {4, 1, 3}},
+		"m1": {idPayments: {1}, idOrders: {6, 2}},
+		"m2": {idPayments: {0}, idOrders: {0, 5}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

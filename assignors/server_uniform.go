@@ -54,6 +54,12 @@ type held struct {
 	stale bool
 }
 
+// rest is what a member with too many partitions keeps.
+type rest struct {
+	place int32
+	kept  []int32
+}
+
 // need is a member below its share and how many partitions it lacks.
 type need struct{ place, lacks int32 }
 
@@ -75,6 +81,8 @@ func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (
 	share, extras := int32(table.total()/n), table.total()%n
 	keep := make([]int32, n)
 	var needs []need
+	var rests []rest
+	var had []int32 // what those with too many had
 	for k := range order {
 		quota, extra := share, extras > 0
 		if extra {
@@ -83,7 +91,11 @@ func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (
 		h := holds[k].count
 		keep[k] = min(h, quota)
 		if h > quota {
-			pool = table.surplus(in.Members[order[k]].Target, quota, pool)
+			// What it has above its quota are its last ones; they go to the end of the pool.
+			from := len(had)
+			had = table.indices(in.Members[order[k]].Target, had)
+			pool = append(pool, had[from+int(quota):]...)
+			rests = append(rests, rest{int32(k), had[from : from+int(quota)]})
 		}
 		lacks := quota - keep[k]
 		if lacks > 0 && extra && n-k > extras {
@@ -103,6 +115,7 @@ func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (
 
 	out := make(map[string]Partitions, n)
 	b := targetBuilder{table: table, numbers: make([]int32, changed)}
+	var own []int32
 	for k, i := range order {
 		m := &in.Members[i]
 		var gets []int32
@@ -114,7 +127,14 @@ func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (
 			out[m.ID] = m.Target
 			continue
 		}
-		out[m.ID] = b.build(m.Target, keep[k], gets)
+		var kept []int32
+		if len(rests) > 0 && rests[0].place == int32(k) {
+			kept, rests = rests[0].kept, rests[1:]
+		} else if keep[k] > 0 {
+			own = table.indices(m.Target, own[:0])
+			kept = own
+		}
+		out[m.ID] = b.build(kept, gets)
 	}
 	return out, nil
 }
@@ -187,35 +207,34 @@ func (in ServerInput) topicName(id TopicID) string {
 	return TopicIDString(id)
 }
 
-// indices lists what a target holds of the table's partitions, ascending, or topic by topic in the order of its lists.
+// hand is what a target holds of one topic.
+type hand struct {
+	place int32
+	ps    []int32
+}
+
+// indices appends what a target holds of the table's partitions, topic by topic, each topic's ascending or in the order they stand.
 func (t *topicTable) indices(target Partitions, to []int32) []int32 {
+	hands := t.hands[:0]
 	for id, ps := range target {
 		if place := t.find(&id); place >= 0 {
-			for _, p := range ps {
-				if p >= 0 && p < t.counts[place] {
-					to = append(to, t.first[place]+p)
-				}
-			}
+			hands = append(hands, hand{int32(place), ps})
 		}
 	}
-	t.sort(to)
-	return to
-}
-
-// sort puts partition indices in ascending order, or, where lists keep their order, just the topics.
-func (t *topicTable) sort(indices []int32) {
-	switch {
-	case slices.IsSorted(indices):
-	case t.ordered:
-		slices.SortStableFunc(indices, func(a, b int32) int { return cmp.Compare(t.placeOf(a), t.placeOf(b)) })
-	default:
-		slices.Sort(indices)
+	slices.SortFunc(hands, func(a, b hand) int { return cmp.Compare(a.place, b.place) })
+	t.hands = hands
+	for _, h := range hands {
+		from, first, count := len(to), t.first[h.place], t.counts[h.place]
+		for _, p := range h.ps {
+			if p >= 0 && p < count {
+				to = append(to, first+p)
+			}
+		}
+		if !t.ordered && !slices.IsSorted(to[from:]) {
+			slices.Sort(to[from:])
+		}
 	}
-}
-
-// surplus appends to the pool what a member holds above its quota: its last ones.
-func (t *topicTable) surplus(target Partitions, quota int32, pool []int32) []int32 {
-	return append(pool, t.indices(target, nil)[quota:]...)
+	return to
 }
 
 // targetBuilder makes targets out of partition indices. All targets of one computation share one array of numbers.
@@ -225,19 +244,19 @@ type targetBuilder struct {
 	scratch []int32
 }
 
-// build joins the first keep partitions of the previous target with those gained.
-func (b *targetBuilder) build(previous Partitions, keep int32, gets []int32) Partitions {
-	all := gets
-	if keep > 0 {
-		b.scratch = append(b.table.indices(previous, b.scratch[:0])[:keep], gets...)
-		all = b.scratch
+// build joins what a member keeps, which is sorted by topic, with what it gains.
+func (b *targetBuilder) build(kept, gains []int32) Partitions {
+	if len(gains) == 0 {
+		return b.target(kept)
 	}
-	if !slices.IsSorted(all) {
-		if keep == 0 {
-			b.scratch = append(b.scratch[:0], gets...)
-			all = b.scratch
-		}
-		b.table.sort(all)
+	all := append(append(b.scratch[:0], kept...), gains...)
+	b.scratch = all
+	switch {
+	case slices.IsSorted(all):
+	case b.table.ordered:
+		slices.SortStableFunc(all, func(x, y int32) int { return cmp.Compare(b.table.placeOf(x), b.table.placeOf(y)) })
+	default:
+		slices.Sort(all)
 	}
 	return b.target(all)
 }
@@ -252,7 +271,13 @@ func (b *targetBuilder) target(all []int32) Partitions {
 	}
 	numbers := b.numbers[:len(all):len(all)]
 	b.numbers = b.numbers[len(all):]
-	target := make(Partitions, 1)
+	topics, end := 0, int32(0)
+	for _, p := range all {
+		if p >= end {
+			topics, end = topics+1, b.table.first[b.table.placeOf(p)+1]
+		}
+	}
+	target := make(Partitions, topics)
 	for i := 0; i < len(all); {
 		place := b.table.placeOf(all[i])
 		first, end := b.table.first[place], b.table.first[place+1]

@@ -200,7 +200,7 @@ func (g *mixedGroup) balanceTopic(t int32) (moved bool) {
 		return false
 	}
 	high := taker{sorted: sorted, count: g.count, level: most + 1, start: len(sorted), end: len(sorted), next: len(sorted) - 1}
-	hand := g.hands(t)
+	hand := g.byHolder(t)
 	for high.level-low.level > 1 {
 		from := high.draw()
 		for from >= 0 && len(hand[from]) == 0 {
@@ -224,8 +224,8 @@ func (g *mixedGroup) balanceTopic(t int32) (moved bool) {
 	return moved
 }
 
-// hands lists by member which partitions of the topic it holds, ascending.
-func (g *mixedGroup) hands(t int32) map[int32][]int32 {
+// byHolder lists by member which partitions of the topic it holds, ascending.
+func (g *mixedGroup) byHolder(t int32) map[int32][]int32 {
 	hand := make(map[int32][]int32, len(g.subscribers[t]))
 	for p := g.table.first[t]; p < g.table.first[t+1]; p++ {
 		hand[g.owner[p]] = append(hand[g.owner[p]], p)
