@@ -117,7 +117,7 @@ func (r *recordReader) fill() error {
 		if len(r.buf) >= r.limit {
 			return errStream{fmt.Errorf("a record unpacks to more than %d bytes", r.limit)}
 		}
-		r.buf = slices.Grow(r.buf, len(r.buf)+keptScratch/64)
+		r.buf = slices.Grow(r.buf, min(len(r.buf)+keptScratch/64, r.limit-len(r.buf)))
 	}
 	for range 100 {
 		n, err := r.rd.Read(r.buf[len(r.buf):cap(r.buf)])
