@@ -9,11 +9,12 @@ import (
 
 // Cluster is a running fakekafka: one or more brokers in this process.
 type Cluster struct {
-	b     *broker.Cluster
-	o     *options
-	tb    testing.TB // nil under New
-	once  sync.Once
-	holds holdSet
+	b      *broker.Cluster
+	o      *options
+	tb     testing.TB // nil under New
+	once   sync.Once
+	holds  holdSet
+	topics topicMemory
 }
 
 // Start starts a cluster for a test and closes it with the test. It fails the test at once if an option is bad.

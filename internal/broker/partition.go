@@ -24,6 +24,7 @@ type partition struct {
 	mu       sync.Mutex
 	log      *partitionlog.Log
 	watchers []*target // told once, at the next change
+	fetchers []fetcher // the owners of the partition, one a group
 
 	deleted atomic.Bool // set with mu held
 }
@@ -111,6 +112,7 @@ func (p *partition) changed() {
 		t.inbox.put(t)
 	}
 	p.watchers = p.watchers[:0]
+	p.cluster.changed()
 }
 
 // checkLeaderEpoch compares the current leader epoch of a request with the partition's. Negative: not checked.

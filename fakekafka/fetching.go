@@ -1,0 +1,55 @@
+package fakekafka
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fakekafka/fakekafka/internal/broker"
+)
+
+const eventSkipped = broker.EventSkipped
+
+// fetching tells whether every partition that a member owns is being fetched by its client. On the loop.
+func (g *Group) fetching() (bool, string) {
+	s, ok := g.k.b.GroupState(g.id)
+	if !ok {
+		return false, "no such group"
+	}
+	if s.State != "Stable" || len(s.Members) == 0 || slices.ContainsFunc(s.Members, unsettled) {
+		return false, summary(s)
+	}
+	var idle []string
+	for _, m := range s.Members {
+		var missing []int32
+		for topic, ps := range m.Owned {
+			for _, p := range ps {
+				if !g.k.b.Fetches(m.ClientID, topic, p) {
+					missing = append(missing, p)
+				}
+			}
+			if len(missing) > 0 {
+				idle = append(idle, fmt.Sprintf("%s doesn't fetch %s %s", memberLabel(m), topic, ranges(missing)))
+				missing = nil
+			}
+		}
+	}
+	slices.Sort(idle)
+	return len(idle) == 0, strings.Join(idle, "; ")
+}
+
+// Fetching waits until the group is stable and every partition that a member owns is being fetched by it.
+func (g *Group) Fetching(ctx context.Context) error {
+	return g.failed(g.k.await(ctx, "every owned partition to be fetched", g.fetching))
+}
+
+// AwaitFetching waits until the group is stable and every member fetches every partition that it owns: its position is known then, and a record produced from now
+// on reaches it, even with auto.offset.reset=latest. That a partition is assigned says neither.
+func (g *Group) AwaitFetching(tb testing.TB) {
+	tb.Helper()
+	ctx, cancel := g.k.limited(tb)
+	defer cancel()
+	check(tb, g.Fetching(ctx))
+}

@@ -1,0 +1,331 @@
+package fakekafka
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fakekafka/fakekafka/groups"
+)
+
+// Who owned what and since when, read from a group's history. A member owns a partition from the answer that gave it until it says that it gave it up (or joins
+// again without it, leaves, or is removed).
+
+// partition is one partition of one topic.
+type partition struct {
+	topic string
+	index int32
+}
+
+func (p partition) String() string { return fmt.Sprintf("%s-%d", p.topic, p.index) }
+
+func comparePartitions(a, b partition) int {
+	return cmp.Or(strings.Compare(a.topic, b.topic), cmp.Compare(a.index, b.index))
+}
+
+// tenure is a member's ownership of one partition over a time.
+type tenure struct {
+	partition
+	member string // member id
+	name   string // client id, or the instance id of a static member
+	from   time.Time
+	to     time.Time // zero: until now
+	cause  string    // why it ended
+}
+
+// ownerships replays a history.
+type ownerships struct {
+	open    map[partition][]*tenure // who owns it now; more than one is a double owner
+	all     []*tenure
+	doubles []string
+	// before is who owned what when the last member came or went.
+	before map[partition]string
+	names  map[string]string
+}
+
+func replayOwnership(events []Event) *ownerships {
+	o := &ownerships{open: map[partition][]*tenure{}, names: map[string]string{}}
+	for _, e := range events {
+		o.apply(e)
+	}
+	return o
+}
+
+func (o *ownerships) apply(e Event) {
+	if e.Member != "" {
+		o.names[e.Member] = cmp.Or(e.InstanceID, e.ClientID, o.names[e.Member], e.Member)
+	}
+	switch e.Kind {
+	case groups.EventJoined:
+		o.snapshot()
+	case groups.EventAssigned:
+		o.assign(e)
+	case groups.EventRevoked:
+		o.drop(e, func(t *tenure) bool { return slices.Contains(e.Partitions[t.topic], t.index) })
+	case groups.EventRejoined:
+		// Of a classic member: it has given up all that it doesn't claim. A consumer member is answered with what it has.
+		if e.Cause == "" || !strings.HasPrefix(e.Cause, "joined again at epoch") {
+			o.drop(e, func(t *tenure) bool { return !slices.Contains(e.Partitions[t.topic], t.index) })
+		}
+	case groups.EventLeft, groups.EventExpired, groups.EventEvicted:
+		o.snapshot()
+		o.drop(e, func(*tenure) bool { return true })
+	case groups.EventReplaced:
+		o.replace(e)
+	case groups.EventGroupDeleted:
+		for _, p := range slices.SortedFunc(maps.Keys(o.open), comparePartitions) {
+			for _, t := range o.open[p] {
+				t.to, t.cause = e.At, "the group was deleted"
+			}
+		}
+		clear(o.open)
+	}
+}
+
+func (o *ownerships) snapshot() {
+	o.before = map[partition]string{}
+	for p, ts := range o.open {
+		for _, t := range ts {
+			o.before[p] = t.member
+		}
+	}
+}
+
+// assign takes an assignment, which lists all that the member owns apart from what it has still to give up.
+func (o *ownerships) assign(e Event) {
+	for _, topic := range slices.Sorted(maps.Keys(e.Partitions)) {
+		for _, index := range e.Partitions[topic] {
+			p := partition{topic, index}
+			if slices.ContainsFunc(o.open[p], func(t *tenure) bool { return t.member == e.Member }) {
+				continue
+			}
+			t := &tenure{partition: p, member: e.Member, name: o.names[e.Member], from: e.At}
+			for _, other := range o.open[p] {
+				o.doubles = append(o.doubles, fmt.Sprintf("%s was given to %s (%s) while %s (%s) still owned it", p, t.name, t.member, other.name, other.member))
+			}
+			o.open[p] = append(o.open[p], t)
+			o.all = append(o.all, t)
+		}
+	}
+}
+
+// drop ends a member's tenures.
+func (o *ownerships) drop(e Event, which func(*tenure) bool) {
+	for _, p := range slices.SortedFunc(maps.Keys(o.open), comparePartitions) {
+		kept := o.open[p][:0]
+		for _, t := range o.open[p] {
+			if t.member == e.Member && which(t) {
+				t.to, t.cause = e.At, fmt.Sprintf("%s %s", t.name, e.Kind)
+				if e.Cause != "" {
+					t.cause += ": " + e.Cause
+				}
+				continue
+			}
+			kept = append(kept, t)
+		}
+		o.open[p] = kept
+		if len(kept) == 0 {
+			delete(o.open, p)
+		}
+	}
+}
+
+// replace hands a static member's partitions to its new member id.
+func (o *ownerships) replace(e Event) {
+	for _, ts := range o.open {
+		for _, t := range ts {
+			if t.member == e.Replaces {
+				t.member = e.Member
+			}
+		}
+	}
+	for p, m := range o.before {
+		if m == e.Replaces {
+			o.before[p] = e.Member
+		}
+	}
+}
+
+// Interruption is a time in which a partition that had an owner had none: nobody was to consume it.
+type Interruption struct {
+	Topic     string
+	Partition int32
+	From      string    // who owned it before: client id, or group.instance.id
+	To        string    // who owned it after; "" while nobody does
+	Lost      time.Time // by the brokers' clock
+	Regained  time.Time // zero while nobody owns it
+	Cause     string    // how the owner before lost it
+}
+
+// Duration is how long nobody owned the partition; 0 while it isn't over.
+func (i Interruption) Duration() time.Duration {
+	if i.Regained.IsZero() {
+		return 0
+	}
+	return i.Regained.Sub(i.Lost)
+}
+
+// String is the interruption in a line.
+func (i Interruption) String() string {
+	if i.Regained.IsZero() {
+		return fmt.Sprintf("%s-%d: nobody since %s lost it (%s)", i.Topic, i.Partition, i.From, i.Cause)
+	}
+	return fmt.Sprintf("%s-%d: nobody for %s, from %s to %s (%s)", i.Topic, i.Partition, i.Duration(), i.From, i.To, i.Cause)
+}
+
+// Interruptions lists the times in which a partition had no owner between two owners (or has none now), over the whole history, in the order in which they
+// began. A partition that moves in one step of the coordinator, or that stays with its owner through a rebalance, is not among them; in an eager classic rebalance
+// every partition is, for its owner gives it up when it joins again.
+func (g *Group) Interruptions() []Interruption {
+	return interruptions(replayOwnership(g.History()))
+}
+
+func interruptions(o *ownerships) []Interruption {
+	byPartition := map[partition][]*tenure{}
+	for _, t := range o.all {
+		byPartition[t.partition] = append(byPartition[t.partition], t)
+	}
+	var all []Interruption
+	for _, p := range slices.SortedFunc(maps.Keys(byPartition), comparePartitions) {
+		ts := byPartition[p]
+		for i, t := range ts {
+			if t.to.IsZero() {
+				continue
+			}
+			in := Interruption{Topic: p.topic, Partition: p.index, From: t.name, Lost: t.to, Cause: t.cause}
+			if i+1 < len(ts) {
+				next := ts[i+1]
+				if !next.from.After(t.to) {
+					continue
+				}
+				in.To, in.Regained = next.name, next.from
+			}
+			all = append(all, in)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Interruption) int { return a.Lost.Compare(b.Lost) })
+	return all
+}
+
+// DoubleOwners lists, over the whole history, each time a partition was given to a member while another still owned it.
+func (g *Group) DoubleOwners() []string { return replayOwnership(g.History()).doubles }
+
+// RequireNoDoubleOwner fails the test if ever, over the whole history, a partition was given to a member while another still owned it.
+func (g *Group) RequireNoDoubleOwner(tb testing.TB) {
+	tb.Helper()
+	if d := g.DoubleOwners(); len(d) > 0 {
+		check(tb, g.failed(fmt.Errorf("wanted never two owners of a partition; there was: %s", strings.Join(d, "; "))))
+	}
+}
+
+// Moved is a partition that has another owner than before.
+type Moved struct {
+	Topic     string
+	Partition int32
+	From, To  string // client id, or group.instance.id; To is "" where nobody owns it
+}
+
+// Moved lists the partitions whose owner at the time when the last member came or went is another one now, without those whose owner then is gone.
+func (g *Group) Moved() []Moved {
+	o := replayOwnership(g.History())
+	return movedIn(o, memberIDs(g.State()))
+}
+
+func memberIDs(s GroupState) []string {
+	ids := make([]string, len(s.Members))
+	for i, m := range s.Members {
+		ids[i] = m.ID
+	}
+	return ids
+}
+
+func movedIn(o *ownerships, members []string) []Moved {
+	var moved []Moved
+	for _, p := range slices.SortedFunc(maps.Keys(o.before), comparePartitions) {
+		was := o.before[p]
+		if !slices.Contains(members, was) {
+			continue
+		}
+		to := ""
+		for _, t := range o.open[p] {
+			to = t.member
+		}
+		if to != was {
+			moved = append(moved, Moved{p.topic, p.index, o.names[was], o.names[to]})
+		}
+	}
+	return moved
+}
+
+// leastMoved is how many partitions at least had to leave a member that stayed, for the spread to be at most one.
+func leastMoved(o *ownerships, members []string) int {
+	total := len(o.before)
+	for p := range o.open {
+		if _, known := o.before[p]; !known {
+			total++
+		}
+	}
+	if len(members) == 0 {
+		return 0
+	}
+	had := map[string]int{}
+	for _, m := range o.before {
+		had[m]++
+	}
+	counts := make([]int, 0, len(members))
+	for _, m := range members {
+		counts = append(counts, had[m])
+	}
+	slices.SortFunc(counts, func(a, b int) int { return b - a })
+	floor, more := total/len(members), total%len(members)
+	leave := 0
+	for i, n := range counts {
+		quota := floor
+		if i < more {
+			quota++
+		}
+		leave += max(0, n-quota)
+	}
+	return leave
+}
+
+// RequireSticky fails the test if, since the last member came or went, more partitions have left a member that stayed than an even spread asks for. It is meant
+// for groups whose members subscribe to the same topics.
+func (g *Group) RequireSticky(tb testing.TB) {
+	tb.Helper()
+	o := replayOwnership(g.History())
+	members := memberIDs(g.State())
+	moved, least := movedIn(o, members), leastMoved(o, members)
+	if len(moved) <= least {
+		return
+	}
+	var lines []string
+	for _, m := range moved {
+		lines = append(lines, fmt.Sprintf("    %s-%d: from %s to %s", m.Topic, m.Partition, m.From, cmp.Or(m.To, "nobody")))
+	}
+	check(tb, g.failed(fmt.Errorf("wanted at most %s to leave a member that stayed; there was %d:\n%s", count(least, "partition"), len(moved), strings.Join(lines, "\n"))))
+}
+
+// Skipped lists the times when a new owner began to fetch behind records that the group had not committed: they are lost to the group, which is what
+// auto.offset.reset=latest does to a group without a committed offset.
+func (g *Group) Skipped() []string {
+	var skipped []string
+	for _, e := range g.History() {
+		if e.Kind == eventSkipped {
+			skipped = append(skipped, fmt.Sprintf("+%.3fs %s: %s", e.At.Sub(g.k.b.StartedAt()).Seconds(), e.ClientID, e.Cause))
+		}
+	}
+	return skipped
+}
+
+// RequireNothingSkipped fails the test if ever a new owner began to fetch behind records that the group had not committed.
+func (g *Group) RequireNothingSkipped(tb testing.TB) {
+	tb.Helper()
+	if s := g.Skipped(); len(s) > 0 {
+		check(tb, g.failed(fmt.Errorf("wanted every record to be offered to an owner; skipped were: %s", strings.Join(s, "; "))))
+	}
+}

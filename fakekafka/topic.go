@@ -1,0 +1,408 @@
+package fakekafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fakekafka/fakekafka/partitionlog"
+)
+
+// TopicHandle reads, writes and steers a topic without a client.
+//
+// Await and Require calls on records have a memory: a record that one of them has matched is seen, later calls look at the others, and
+// RequireNoMore means that all have been seen. The memory is the cluster's: handles of the same topic share it.
+type TopicHandle struct {
+	k    *Cluster
+	name string
+}
+
+// Topic gives the handle of a topic.
+func (k *Cluster) Topic(name string) *TopicHandle { return &TopicHandle{k, name} }
+
+// topicMemory is what the handles of a topic remember.
+type topicMemory struct {
+	mu   sync.Mutex
+	next map[string]int32                    // where the next record without a key goes
+	seen map[string]map[int32]map[int64]bool // topic, partition, offset
+}
+
+func (m *topicMemory) marked(topic string, r Record) bool {
+	return m.seen[topic][r.Partition][r.Offset]
+}
+
+func (m *topicMemory) mark(topic string, rs []Record) {
+	if m.seen == nil {
+		m.seen = map[string]map[int32]map[int64]bool{}
+	}
+	if m.seen[topic] == nil {
+		m.seen[topic] = map[int32]map[int64]bool{}
+	}
+	for _, r := range rs {
+		if m.seen[topic][r.Partition] == nil {
+			m.seen[topic][r.Partition] = map[int64]bool{}
+		}
+		m.seen[topic][r.Partition][r.Offset] = true
+	}
+}
+
+// Create creates the topic while the cluster runs. Before that, the option Topic does.
+func (t *TopicHandle) Create(partitions int, configs ...TopicConfig) error {
+	o := options{}
+	err := Topic(t.name, partitions, configs...)(&o)
+	if err == nil {
+		err = t.k.b.CreateTopicNow(o.broker.Topics[0])
+	}
+	return t.k.steered("Create of topic "+t.name, err)
+}
+
+// Delete deletes the topic; a fetch that waits on it is answered.
+func (t *TopicHandle) Delete() error {
+	return t.k.steered("Delete of topic "+t.name, t.k.b.DeleteTopicNow(t.name))
+}
+
+// Partitions is how many partitions the topic has; 0 where it doesn't exist.
+func (t *TopicHandle) Partitions() int {
+	n, _ := t.k.b.Partitions(t.name)
+	return int(n)
+}
+
+// Produce appends records, in the order given, without a client; they are checked as a producer's are. It returns when they can be fetched.
+func (t *TopicHandle) Produce(records ...Record) error {
+	return t.k.steered("Produce to topic "+t.name, t.produce(records))
+}
+
+func (t *TopicHandle) produce(records []Record) error {
+	n, err := t.k.b.Partitions(t.name)
+	if err != nil {
+		return err
+	}
+	byPartition := make(map[int32][]partitionlog.Record)
+	for _, r := range records {
+		p := t.placeOf(r, n)
+		if p < 0 || p >= n {
+			return fmt.Errorf("there is no partition %d; it has %d", p, n)
+		}
+		out := partitionlog.Record{Key: r.Key, Value: r.Value}
+		if !r.Timestamp.IsZero() {
+			out.Timestamp = r.Timestamp.UnixMilli()
+		}
+		for _, h := range r.Headers {
+			out.Headers = append(out.Headers, partitionlog.Header(h))
+		}
+		byPartition[p] = append(byPartition[p], out)
+	}
+	for p := range n {
+		if recs := byPartition[p]; len(recs) > 0 {
+			if _, err := t.k.b.ProduceTo(t.name, p, recs); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *TopicHandle) placeOf(r Record, partitions int32) int32 {
+	switch {
+	case r.placed:
+		return r.Partition
+	case r.Key != nil:
+		return partitionFor(r.Key, partitions)
+	}
+	m := &t.k.topics
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.next == nil {
+		m.next = map[string]int32{}
+	}
+	p := m.next[t.name] % partitions
+	m.next[t.name] = p + 1
+	return p
+}
+
+// Records are the topic's records now: partition by partition, each in order of offsets. Markers of transactions are left out, records of aborted
+// transactions are not: [TopicHandle] looks at the log.
+func (t *TopicHandle) Records() []Record {
+	rs, err := t.records()
+	if err != nil {
+		_ = t.k.steered("Records of topic "+t.name, err)
+	}
+	return rs
+}
+
+func (t *TopicHandle) records() ([]Record, error) {
+	n, err := t.k.b.Partitions(t.name)
+	if err != nil {
+		return nil, err
+	}
+	var all []Record
+	for p := range n {
+		recs, err := t.k.b.ReadLog(t.name, p, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range recs {
+			all = append(all, recordOf(r, p))
+		}
+	}
+	return all, nil
+}
+
+// Expectation is a list of wanted records and how their order counts: see [InOrder], [PerKey] and [AnyOrder].
+type Expectation struct {
+	order string
+	want  []Record
+}
+
+// InOrder wants just these records next, in this order: of a topic with several partitions, partition by partition.
+func InOrder(records ...Record) Expectation { return Expectation{"in order", records} }
+
+// PerKey wants these records in this order for each key; records of different keys may come in any order.
+func PerKey(records ...Record) Expectation { return Expectation{"in order for each key", records} }
+
+// AnyOrder wants these records, in any order.
+func AnyOrder(records ...Record) Expectation { return Expectation{"in any order", records} }
+
+// match looks for the wanted records among those not seen yet. never is true where more records can't help.
+func (e Expectation) match(unseen []Record) (matched []Record, diff string, never bool) {
+	switch e.order {
+	case "in order":
+		return e.matchInOrder(unseen)
+	case "in any order":
+		return e.matchEach(unseen, func(int) []Record { return unseen })
+	default:
+		return e.matchPerKey(unseen)
+	}
+}
+
+func (e Expectation) matchInOrder(unseen []Record) (matched []Record, diff string, never bool) {
+	onePartition := !slices.ContainsFunc(unseen, func(r Record) bool { return r.Partition != unseen[0].Partition })
+	ok := true
+	var lines []string
+	for i, want := range e.want {
+		switch {
+		case i >= len(unseen):
+			ok = false
+			lines = append(lines, fmt.Sprintf("  - %s   (missing)", want))
+		case want.is(unseen[i]):
+			matched = append(matched, unseen[i])
+			lines = append(lines, fmt.Sprintf("    %s   (%s)", want, where(unseen[i])))
+		default:
+			ok, never = false, onePartition
+			lines = append(lines, fmt.Sprintf("  - %s", want), fmt.Sprintf("  + %s   (%s)", unseen[i], where(unseen[i])))
+		}
+	}
+	if ok {
+		return matched, "", false
+	}
+	return nil, strings.Join(lines, "\n") + rest(unseen, len(e.want)), never
+}
+
+// rest lists records behind the ones that were compared.
+func rest(unseen []Record, from int) string {
+	var b strings.Builder
+	for i := from; i < len(unseen); i++ {
+		if i == from+20 {
+			fmt.Fprintf(&b, "\n    … and %d more", len(unseen)-i)
+			break
+		}
+		fmt.Fprintf(&b, "\n    %s   (%s, not compared)", unseen[i], where(unseen[i]))
+	}
+	return b.String()
+}
+
+func where(r Record) string { return fmt.Sprintf("partition %d offset %d", r.Partition, r.Offset) }
+
+// matchEach finds a record for each wanted one.
+func (e Expectation) matchEach(unseen []Record, candidates func(i int) []Record) (matched []Record, diff string, never bool) {
+	taken := map[[2]int64]bool{}
+	var missing []string
+	for i, want := range e.want {
+		found := false
+		for _, r := range candidates(i) {
+			at := [2]int64{int64(r.Partition), r.Offset}
+			if !taken[at] && want.is(r) {
+				taken[at], found = true, true
+				matched = append(matched, r)
+				break
+			}
+		}
+		if !found {
+			missing = append(missing, fmt.Sprintf("  - %s   (missing)", want))
+		}
+	}
+	if len(missing) == 0 {
+		return matched, "", false
+	}
+	var others []string
+	for _, r := range unseen {
+		if !taken[[2]int64{int64(r.Partition), r.Offset}] && len(others) < 20 {
+			others = append(others, fmt.Sprintf("  + %s   (%s)", r, where(r)))
+		}
+	}
+	return nil, fmt.Sprintf("%d of %d\n%s", len(matched), len(e.want), strings.Join(append(missing, others...), "\n")), false
+}
+
+// matchPerKey wants the next records of each key to be the wanted ones of that key, in order.
+func (e Expectation) matchPerKey(unseen []Record) (matched []Record, diff string, never bool) {
+	byKey := map[string][]Record{}
+	for _, r := range unseen {
+		k := bytesText(r.Key)
+		byKey[k] = append(byKey[k], r)
+	}
+	nth := map[string]int{}
+	return e.matchEach(unseen, func(i int) []Record {
+		k := bytesText(e.want[i].Key)
+		n := nth[k]
+		nth[k]++
+		if n >= len(byKey[k]) {
+			return nil
+		}
+		return byKey[k][n : n+1]
+	})
+}
+
+// hasRecords looks for the wanted records among the unseen ones and marks them as seen.
+func (t *TopicHandle) hasRecords(e Expectation) (ok bool, saw string, never bool) {
+	all, err := t.records()
+	if err != nil {
+		return false, err.Error(), false
+	}
+	m := &t.k.topics
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	unseen := slices.DeleteFunc(all, func(r Record) bool { return m.marked(t.name, r) })
+	matched, diff, never := e.match(unseen)
+	if matched == nil && len(e.want) > 0 {
+		return false, diff, never
+	}
+	m.mark(t.name, matched)
+	return true, "", false
+}
+
+// Has waits for records; the context bounds the wait. It ends at once where no further record could help.
+func (t *TopicHandle) Has(ctx context.Context, e Expectation) error {
+	var mismatch error
+	wanted := fmt.Sprintf("topic %s to hold, %s, %s", t.name, e.order, count(len(e.want), "record"))
+	err := t.k.await(ctx, wanted, func() (bool, string) {
+		ok, saw, never := t.hasRecords(e)
+		if never {
+			mismatch = fmt.Errorf("wanted %s; there was:\n%s", wanted, saw)
+		}
+		return ok || never, "\n" + saw
+	})
+	if mismatch != nil {
+		err = mismatch
+	}
+	if err != nil {
+		return fmt.Errorf("fakekafka: %w", err)
+	}
+	return nil
+}
+
+// AwaitRecords waits until the topic holds the wanted records among those that no earlier call has seen: AwaitRecords(t, InOrder(KV("a", "1"))). A mismatch that
+// further records can't mend fails at once.
+func (t *TopicHandle) AwaitRecords(tb testing.TB, e Expectation) {
+	tb.Helper()
+	ctx, cancel := t.k.limited(tb)
+	defer cancel()
+	check(tb, t.Has(ctx, e))
+}
+
+// RequireRecords fails the test, with a diff, unless the topic holds the wanted records now, among those that no earlier call has seen.
+func (t *TopicHandle) RequireRecords(tb testing.TB, e Expectation) {
+	tb.Helper()
+	if ok, saw, _ := t.hasRecords(e); !ok {
+		tb.Fatalf("fakekafka: wanted topic %s to hold, %s, %s; there was:\n%s", t.name, e.order, count(len(e.want), "record"), saw)
+	}
+}
+
+// RequireNoMore fails the test if the topic holds a record that no Await or Require call has seen. It speaks of now: AwaitIdle before it makes "nothing came" a fact.
+func (t *TopicHandle) RequireNoMore(tb testing.TB) {
+	tb.Helper()
+	all, err := t.records()
+	check(tb, err)
+	m := &t.k.topics
+	m.mu.Lock()
+	unseen := slices.DeleteFunc(all, func(r Record) bool { return m.marked(t.name, r) })
+	m.mu.Unlock()
+	if len(unseen) > 0 {
+		tb.Fatalf("fakekafka: wanted no more records in topic %s; there was %s:%s", t.name, count(len(unseen), "record"), strings.ReplaceAll(rest(unseen, 0), ", not compared", ""))
+	}
+}
+
+// EndOffset is the offset that the next record of a partition gets.
+func (t *TopicHandle) EndOffset(partition int32) int64 {
+	_, end := t.ends(partition)
+	return end
+}
+
+// LogStart is the first offset of a partition that can be fetched.
+func (t *TopicHandle) LogStart(partition int32) int64 {
+	start, _ := t.ends(partition)
+	return start
+}
+
+func (t *TopicHandle) ends(partition int32) (start, end int64) {
+	start, end, ok := t.k.b.LogEnds(t.name, partition)
+	if !ok {
+		_ = t.k.steered("Topic "+t.name, fmt.Errorf("there is no partition %d; it has %d", partition, t.Partitions()))
+	}
+	return start, end
+}
+
+// OffsetAt is the first offset of a partition whose record has this timestamp or a later one; the end where there is none.
+func (t *TopicHandle) OffsetAt(partition int32, at time.Time) (int64, error) {
+	offset, err := t.k.b.OffsetAt(t.name, partition, at)
+	return offset, t.k.steered("OffsetAt of topic "+t.name, err)
+}
+
+// DeleteRecords deletes the records of a partition before an offset, as the DeleteRecords request does; -1 deletes all.
+func (t *TopicHandle) DeleteRecords(partition int32, before int64) error {
+	return t.k.steered("DeleteRecords of topic "+t.name, t.k.b.DeleteRecordsTo(t.name, partition, before))
+}
+
+// Compact runs the log cleaner on a compacted topic now, over everything that was produced so far.
+func (t *TopicHandle) Compact() error {
+	return t.k.steered("Compact of topic "+t.name, t.k.b.CompactTopic(t.name))
+}
+
+// ApplyRetention removes the segments that are past retention.ms or retention.bytes, as the brokers do every log.retention.check.interval.ms. Only whole
+// segments go, as in Kafka.
+func (t *TopicHandle) ApplyRetention() error {
+	_, err := t.k.b.ApplyTopicRetention(t.name)
+	return t.k.steered("ApplyRetention of topic "+t.name, err)
+}
+
+// MoveLeader makes another running broker the leader of a partition, at the next leader epoch.
+func (t *TopicHandle) MoveLeader(partition int32, broker int) error {
+	return t.k.steered("MoveLeader of topic "+t.name, t.k.b.MoveLeader(t.name, partition, int32(broker)))
+}
+
+// Leader is the node id of the broker that leads a partition; -1 where none does.
+func (t *TopicHandle) Leader(partition int32) int {
+	id, err := t.k.b.Leader(t.name, partition)
+	if err != nil {
+		_ = t.k.steered("Leader of topic "+t.name, err)
+	}
+	return int(id)
+}
+
+// AddPartitions adds n partitions.
+func (t *TopicHandle) AddPartitions(n int) error {
+	return t.k.steered("AddPartitions of topic "+t.name, t.k.b.GrowTopic(t.name, int32(n)))
+}
+
+// SetConfig sets a topic config by Kafka's name; it takes effect at once.
+func (t *TopicHandle) SetConfig(name, value string) error {
+	err := t.k.b.SetTopicConfig(t.name, name, &value)
+	if err != nil {
+		err = errors.New(strings.TrimPrefix(err.Error(), "INVALID_CONFIG: "))
+	}
+	return t.k.steered(fmt.Sprintf("SetConfig(%q) of topic %s", name, t.name), err)
+}

@@ -1,0 +1,117 @@
+package fakekafka_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/fakekafka/fakekafka/fakekafka"
+)
+
+func TestTopicProduceAndRecords(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 3))
+	orders := k.Topic("orders")
+	require.NoError(t, orders.Produce(fakekafka.KV("a", "1"), fakekafka.KV("a", "2"), fakekafka.V("x").On(2).With("h", "v"), fakekafka.Tombstone("a")))
+
+	all := orders.Records()
+	require.Len(t, all, 4)
+	assert.Equal(t, 3, orders.Partitions())
+	orders.RequireRecords(t, fakekafka.PerKey(fakekafka.KV("a", "1"), fakekafka.KV("a", "2")))
+	orders.RequireRecords(t, fakekafka.AnyOrder(fakekafka.V("x").On(2).With("h", "v"), fakekafka.Tombstone("a")))
+	orders.RequireNoMore(t)
+}
+
+func TestPartitionerIsKafkas(t *testing.T) {
+	t.Parallel()
+	// murmur2 of these keys modulo 12, as the Java producer has it.
+	k := fakekafka.Start(t, fakekafka.Topic("t", 12))
+	topic := k.Topic("t")
+	require.NoError(t, topic.Produce(fakekafka.KV("21", "21"), fakekafka.KV("foobar", "foobar")))
+	at := map[string]int32{}
+	for _, r := range topic.Records() {
+		at[string(r.Key)] = r.Partition
+	}
+	// Utils.murmur2("21") = -973932308, Utils.murmur2("foobar") = -790332482 (Kafka's UtilsTest).
+	assert.EqualValues(t, uint32(1173551340)%12, at["21"])
+	assert.EqualValues(t, uint32(1357151166)%12, at["foobar"])
+}
+
+func TestRecordsDiffIsReadable(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	require.NoError(t, k.Topic("orders").Produce(fakekafka.KV("a", "1"), fakekafka.KV("b", "2")))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // not reached: more records can't help
+	defer cancel()
+	err := k.Topic("orders").Has(ctx, fakekafka.InOrder(fakekafka.KV("a", "1"), fakekafka.KV("b", "3")))
+	require.Error(t, err)
+	for _, part := range []string{`"a"="1"   (partition 0 offset 0)`, `- "b"="3"`, `+ "b"="2"   (partition 0 offset 1)`} {
+		assert.Contains(t, err.Error(), part)
+	}
+}
+
+func TestAwaitRecordsIsWoken(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = k.Topic("orders").Produce(fakekafka.KV("a", "1"))
+	}()
+	k.Topic("orders").AwaitRecords(t, fakekafka.InOrder(fakekafka.KV("a", "1")))
+	<-done
+}
+
+func TestTopicHousekeeping(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("c", 1, fakekafka.With("cleanup.policy", "compact")), fakekafka.Topic("d", 2), fakekafka.Brokers(2))
+	c, d := k.Topic("c"), k.Topic("d")
+	require.NoError(t, c.Produce(fakekafka.KV("a", "1"), fakekafka.KV("a", "2"), fakekafka.KV("b", "1")))
+	require.NoError(t, c.Compact())
+	c.RequireRecords(t, fakekafka.InOrder(fakekafka.KV("a", "2"), fakekafka.KV("b", "1")))
+
+	require.NoError(t, d.Produce(fakekafka.V("1").On(0), fakekafka.V("2").On(0), fakekafka.V("3").On(1)))
+	require.NoError(t, d.DeleteRecords(0, 1))
+	assert.EqualValues(t, 1, d.LogStart(0))
+	assert.EqualValues(t, 2, d.EndOffset(0))
+	require.NoError(t, d.AddPartitions(2))
+	assert.Equal(t, 4, d.Partitions())
+	was := d.Leader(0)
+	require.NoError(t, d.MoveLeader(0, 3-was))
+	assert.Equal(t, 3-was, d.Leader(0))
+	require.NoError(t, d.SetConfig("retention.ms", "1"))
+	require.NoError(t, k.FastForward(time.Hour))
+	require.NoError(t, d.ApplyRetention())
+	assert.EqualValues(t, 2, d.LogStart(0), "the active segment is past its retention too")
+	require.NoError(t, d.Delete())
+	require.NoError(t, d.Create(1))
+	assert.Empty(t, d.Records())
+}
+
+func TestTopicMistakesSayWhatIsThere(t *testing.T) {
+	t.Parallel()
+	k, err := fakekafka.New(fakekafka.Topic("orders", 2))
+	require.NoError(t, err)
+	defer k.Close()
+	for _, c := range []struct {
+		name string
+		err  error
+		says string
+	}{
+		{"unknown topic", k.Topic("order").Produce(fakekafka.V("x")), `there are ["orders"]`},
+		{"unknown partition", k.Topic("orders").Produce(fakekafka.V("x").On(2)), "it has 2"},
+		{"compact", k.Topic("orders").Compact(), "not compacted"},
+		{"delete beyond the end", k.Topic("orders").DeleteRecords(0, 7), "it ends at 0"},
+		{"leader", k.Topic("orders").MoveLeader(0, 9), "running are [1]"},
+		{"config", k.Topic("orders").SetConfig("no.such", "1"), "no.such"},
+		{"existing", k.Topic("orders").Create(1), "exists"},
+	} {
+		if assert.Error(t, c.err, c.name) {
+			assert.Contains(t, strings.ToLower(c.err.Error()), strings.ToLower(c.says), c.name)
+		}
+	}
+}
