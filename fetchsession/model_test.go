@@ -307,18 +307,21 @@ func play(t testing.TB, script *script) {
 			require.Equal(t, mergedByMap(named, byID), merged)
 			shard, first := ShardForTurn(turn), true
 			turn++
-			var answer []Answered
+			var answer []Result
 			s := &modelSession{privileged: privileged, byID: byID, created: now.UnixMilli(), lastUsed: now.UnixMilli(), epoch: 1}
 			for _, p := range merged {
 				r := w.read(&p, 0, &budget, &first)
-				answer = append(answer, Answered{p, r.HighWatermark, r.LogStart})
+				answer = append(answer, r)
 				s.order = append(s.order, &modelMember{p, r.HighWatermark, r.LogStart})
 			}
 			s.size = len(merged)
 			evict, room := model.room(shard, now.UnixMilli(), privileged, len(merged))
 			cache[shard].CountFull(client)
 			clientStats(client, func(s *ClientStats) { s.Full++ })
-			opened, evicted := cache[shard].Open(now, client, privileged, byID, answer, nil)
+			opened, evicted := cache[shard].Open(now, client, privileged, byID, len(merged), nil, func(i int, m *Member) Result {
+				m.Partition = merged[i]
+				return answer[i]
+			})
 			require.Equal(t, room, opened != nil, "step %d: room for a new session", step)
 			if evict != 0 {
 				require.NotNil(t, evicted)
@@ -420,9 +423,13 @@ func play(t testing.TB, script *script) {
 }
 
 func mergedByMap(list []Partition, byID bool) []Partition {
+	type key struct {
+		topicKey
+		partition int32
+	}
 	fields, order := map[key]Partition{}, []key{}
 	for _, p := range list {
-		k := keyOf(&p, byID)
+		k := key{p.topicKey(byID), p.Partition}
 		if _, named := fields[k]; !named {
 			order = append(order, k)
 		}

@@ -72,52 +72,89 @@ type Partition struct {
 	LastFetchedEpoch   int32 // -1: not to be checked
 }
 
-// key is what makes a partition the same in two requests of a session: from version 13 on its topic's id, before its
-// topic's name.
-type key struct {
-	id        [16]byte
-	name      string
-	partition int32
+// topicKey is what makes a topic the same in two requests of a session: from version 13 on its id, before that its name.
+type topicKey struct {
+	id   [16]byte
+	name string
 }
 
-func keyOf(p *Partition, byID bool) key {
+func (p *Partition) topicKey(byID bool) topicKey {
 	if byID {
-		return key{id: p.TopicID, partition: p.Partition}
+		return topicKey{id: p.TopicID}
 	}
-	return key{name: p.Topic, partition: p.Partition}
+	return topicKey{name: p.Topic}
+}
+
+func (p *Partition) sameTopic(o *Partition, byID bool) bool {
+	if byID {
+		return p.TopicID == o.TopicID
+	}
+	return p.Topic == o.Topic
 }
 
 // Merge drops repeated partitions from a request's list, in place: the last entry's fields stand at the first one's
 // place. byID says how topics are named (version 13 and up: by id).
 func Merge(list []Partition, byID bool) []Partition {
-	const few = 8
-	if len(list) <= few { // a map would cost more than it saves
-		n := 0
-	next:
-		for i := range list {
-			k := keyOf(&list[i], byID)
-			for j := range list[:n] {
-				if keyOf(&list[j], byID) == k {
-					list[j] = list[i]
-					continue next
-				}
-			}
-			list[n] = list[i]
-			n++
-		}
-		return list[:n]
+	if len(list) < 2 {
+		return list
 	}
-	at := make(map[key]int, len(list))
+	seen := table[int]{}
 	n := 0
 	for i := range list {
-		k := keyOf(&list[i], byID)
-		if j, named := at[k]; named {
-			list[j] = list[i]
-			continue
+		at, first := seen.put(&list[i], byID, n)
+		if first {
+			at = n
+			n++
 		}
-		at[k] = n
-		list[n] = list[i]
-		n++
+		list[at] = list[i]
 	}
 	return list[:n]
+}
+
+// table finds something by topic and partition. Neighbours in a list mostly are of the same topic, so that the topic need not
+// be looked up for each. The zero value is empty.
+type table[V any] struct {
+	topics map[topicKey]map[int32]V
+	last   map[int32]V
+	lastOf Partition // a partition of the topic that last is of
+}
+
+func (t *table[V]) of(p *Partition, byID bool) map[int32]V {
+	if t.last == nil || !p.sameTopic(&t.lastOf, byID) {
+		t.last, t.lastOf = t.topics[p.topicKey(byID)], *p
+	}
+	return t.last
+}
+
+// get finds what was put for the partition.
+func (t *table[V]) get(p *Partition, byID bool) (v V, ok bool) {
+	v, ok = t.of(p, byID)[p.Partition]
+	return v, ok
+}
+
+// put stores v unless there is something already, which it returns.
+func (t *table[V]) put(p *Partition, byID bool, v V) (was V, stored bool) {
+	m := t.of(p, byID)
+	if m == nil {
+		if t.topics == nil {
+			t.topics = map[topicKey]map[int32]V{}
+		}
+		m = map[int32]V{}
+		t.topics[p.topicKey(byID)] = m
+		t.last, t.lastOf = m, *p
+	}
+	if was, ok := m[p.Partition]; ok {
+		return was, false
+	}
+	m[p.Partition] = v
+	return was, true
+}
+
+func (t *table[V]) remove(p *Partition, byID bool) {
+	m := t.of(p, byID)
+	delete(m, p.Partition)
+	if len(m) == 0 {
+		delete(t.topics, p.topicKey(byID))
+		t.last = nil
+	}
 }

@@ -8,8 +8,8 @@ import (
 
 // Session is one client's list of partitions. Its methods need the session's lock.
 type Session struct {
-	// Holder is for the user of this package: what it keeps beside the session, such as the session's lock. It is set
-	// once, by the function given to [Shard.Open], before anyone else can find the session.
+	// Holder is for the user of this package: what it keeps beside the session, such as the session's lock. It is set by the
+	// function given to [Shard.Open], before anyone else can find the session.
 	Holder any
 
 	id         int32
@@ -20,7 +20,8 @@ type Session struct {
 
 	epoch   int32 // what the next request must carry
 	reading Reading
-	members map[key]*Member
+	members table[*Member]
+	count   int
 	next    uint64 // the order key of the next member that is put at the end
 
 	due    []*Member // members with the listed flag; sorted by order unless unsorted
@@ -77,7 +78,7 @@ func (s *Session) ByTopicID() bool { return s.byID }
 func (s *Session) Epoch() int32 { return s.epoch }
 
 // Len is the number of members.
-func (s *Session) Len() int { return len(s.members) }
+func (s *Session) Len() int { return s.count }
 
 // Overtaken reports whether another request was accepted since the one with this epoch. Its answer then is
 // INVALID_FETCH_SESSION_EPOCH with the session's own id.
@@ -133,9 +134,11 @@ func (s *Session) Due() []*Member {
 
 // Members is all members in the session's order, in a slice of the caller's own.
 func (s *Session) Members() []*Member {
-	all := make([]*Member, 0, len(s.members))
-	for _, m := range s.members {
-		all = append(all, m)
+	all := make([]*Member, 0, s.count)
+	for _, topic := range s.members.topics {
+		for _, m := range topic {
+			all = append(all, m)
+		}
 	}
 	slices.SortFunc(all, byOrder)
 	return all
@@ -157,6 +160,10 @@ type Result struct {
 	Readable bool
 }
 
+// open tells whether a member is to be read again although nothing changed: there are records its client has not moved
+// past, or something that nobody tells of, such as a topic that appears.
+func (r *Result) open() bool { return r.Bytes > 0 || r.Readable || r.Error || r.Hint }
+
 // Answer takes the result of one due member into the session and says whether the answer names the member: only if it
 // has records, an error or a hint, or its high watermark or log start differ from what was last answered. Results are
 // given in the order of [Session.Due]: a member that delivers records goes to the end of the session's order, which is
@@ -172,8 +179,7 @@ func (s *Session) Answer(m *Member, r Result) (named bool) {
 		s.next++
 		s.sorted = false
 	}
-	// Errors are looked at each time: nobody watches the log of a partition that does not exist.
-	m.due = r.Bytes > 0 || r.Readable || r.Error || r.Hint
+	m.due = r.open()
 	return named
 }
 
@@ -182,11 +188,10 @@ func (s *Session) Answer(m *Member, r Result) (named bool) {
 func (s *Session) apply(named, forgotten []Partition) (left []*Member) {
 	for i := range named {
 		p := &named[i]
-		k := keyOf(p, s.byID)
-		m := s.members[k]
-		if m == nil {
+		m, ok := s.members.get(p, s.byID)
+		if !ok {
 			m = &Member{highWatermark: -1, logStart: -1, Partition: *p}
-			s.add(k, m)
+			s.add(m)
 		} else {
 			topic := m.Topic
 			m.Partition = *p
@@ -197,9 +202,9 @@ func (s *Session) apply(named, forgotten []Partition) (left []*Member) {
 		s.Touch(m)
 	}
 	for i := range forgotten {
-		k := keyOf(&forgotten[i], s.byID)
-		if m := s.members[k]; m != nil {
-			delete(s.members, k)
+		if m, ok := s.members.get(&forgotten[i], s.byID); ok {
+			s.members.remove(&forgotten[i], s.byID)
+			s.count--
 			m.gone, m.due = true, false
 			left = append(left, m)
 		}
@@ -207,10 +212,11 @@ func (s *Session) apply(named, forgotten []Partition) (left []*Member) {
 	return left
 }
 
-func (s *Session) add(k key, m *Member) {
+func (s *Session) add(m *Member) {
 	m.order = s.next
 	s.next++
-	s.members[k] = m
+	s.members.put(&m.Partition, s.byID, m)
+	s.count++
 }
 
 // Info is a session as a value, for lists and comparisons.
@@ -237,7 +243,7 @@ func (s *Session) Info() Info {
 	info := Info{
 		ID: s.id, ClientID: s.clientID, Epoch: s.epoch, Privileged: s.privileged, ByTopicID: s.byID,
 		Created: time.UnixMilli(s.created), LastUsed: time.UnixMilli(s.lastUsed),
-		Partitions: make([]MemberInfo, 0, len(s.members)),
+		Partitions: make([]MemberInfo, 0, s.count),
 	}
 	for _, m := range s.Members() {
 		info.Partitions = append(info.Partitions, MemberInfo{m.Partition, m.highWatermark, m.logStart})

@@ -38,12 +38,10 @@ func TestShardOf(t *testing.T) {
 	}
 }
 
-func answer(n int) []Answered {
-	list := make([]Answered, n)
-	for i := range list {
-		list[i] = Answered{Partition: Partition{Topic: "orders", Partition: int32(i), MaxBytes: 1000}, HighWatermark: 5, LogStart: 0}
-	}
-	return list
+// orders fills a session with partitions of one topic, read to their end.
+func orders(i int, m *Member) Result {
+	m.Partition = Partition{Topic: "orders", Partition: int32(i), MaxBytes: 1000}
+	return Result{HighWatermark: 5, LogStart: 0}
 }
 
 func newShard(sessions int) *Shard {
@@ -60,7 +58,7 @@ func TestEviction(t *testing.T) {
 		require.Equal(t, OK, code)
 	}
 	open := func(c *Shard, at time.Time, follower bool, size int) *Session {
-		s, _ := c.Open(at, "c", follower, false, answer(size), nil)
+		s, _ := c.Open(at, "c", follower, false, size, nil, orders)
 		return s
 	}
 
@@ -125,10 +123,7 @@ func BenchmarkIncremental(b *testing.B) {
 			}
 			b.Run(fmt.Sprintf("changed=%d/members=%d", changed, size), func(b *testing.B) {
 				c := newShard(1)
-				s, _ := c.Open(now, "bench", false, false, answer(size), nil)
-				for _, m := range s.Due() { // the first one reads all
-					s.Answer(m, Result{HighWatermark: 5})
-				}
+				s, _ := c.Open(now, "bench", false, false, size, nil, orders)
 				members := s.Members()
 				high := int64(5)
 				b.ReportAllocs()

@@ -97,7 +97,7 @@ func (c *Shard) Use(s *Session, now time.Time, clientID string, epoch int32, byI
 	}
 	stats.Incremental++
 	left = s.apply(named, forgotten)
-	if len(s.members) == 0 {
+	if s.count == 0 {
 		c.remove(s)
 		return left, true, OK
 	}
@@ -112,18 +112,12 @@ func (c *Shard) CountFull(clientID string) { c.client(clientID).Full++ }
 // CountOvertaken counts the answer INVALID_FETCH_SESSION_EPOCH to a request that another one overtook while it waited.
 func (c *Shard) CountOvertaken(clientID string) { c.client(clientID).InvalidEpoch++ }
 
-// Answered is one partition of a full answer.
-type Answered struct {
-	Partition
-	HighWatermark int64
-	LogStart      int64
-}
-
-// Open opens a session for a full answer, whose partitions it gets in the order of the answer. It returns nil if there is
-// no room, and the session that was evicted to make room, if one was. setup runs before the session can be found.
-func (c *Shard) Open(now time.Time, clientID string, follower, byID bool, answer []Answered, setup func(*Session)) (opened, evicted *Session) {
+// Open opens a session for a full answer of n partitions. setup may set the session's Holder; fill is called for each member in
+// the order of the answer, to set its Partition and Watch and to say what it was answered. Nobody else can find the session
+// before they are done. Open returns nil if there is no room, and the session that was evicted to make room, if one was.
+func (c *Shard) Open(now time.Time, clientID string, follower, byID bool, n int, setup func(*Session), fill func(i int, m *Member) Result) (opened, evicted *Session) {
 	if len(c.sessions) >= c.slots {
-		if evicted = c.toEvict(follower, len(answer), now); evicted == nil {
+		if evicted = c.toEvict(follower, n, now); evicted == nil {
 			return nil, nil
 		}
 		c.remove(evicted)
@@ -131,18 +125,20 @@ func (c *Shard) Open(now time.Time, clientID string, follower, byID bool, answer
 	}
 	s := &Session{
 		id: c.newID(), clientID: clientID, privileged: follower, byID: byID, created: now.UnixMilli(),
-		epoch: NextEpoch(InitialEpoch), members: make(map[key]*Member, len(answer)), sorted: true,
-		due: make([]*Member, 0, len(answer)),
-	}
-	members := make([]Member, len(answer))
-	for i := range answer {
-		a, m := &answer[i], &members[i]
-		m.Partition, m.highWatermark, m.logStart = a.Partition, a.HighWatermark, a.LogStart
-		s.add(keyOf(&a.Partition, byID), m)
-		s.Touch(m)
+		epoch: NextEpoch(InitialEpoch), sorted: true,
 	}
 	if setup != nil {
 		setup(s)
+	}
+	members := make([]Member, n)
+	for i := range members {
+		m := &members[i]
+		r := fill(i, m)
+		m.highWatermark, m.logStart = r.HighWatermark, r.LogStart
+		s.add(m)
+		if r.open() {
+			s.Touch(m)
+		}
 	}
 	c.sessions[s.id] = s
 	c.touch(s, now)
@@ -184,8 +180,8 @@ func (c *Shard) remove(s *Session) {
 }
 
 func (c *Shard) touch(s *Session, now time.Time) {
-	c.partitions += int64(len(s.members) - s.size)
-	s.lastUsed, s.size = now.UnixMilli(), len(s.members)
+	c.partitions += int64(s.count - s.size)
+	s.lastUsed, s.size = now.UnixMilli(), s.count
 }
 
 func (c *Shard) newID() int32 {

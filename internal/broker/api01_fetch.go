@@ -33,9 +33,12 @@ type fetching struct {
 	sessions *fetchSessions
 	session  *openSession
 	targets  []*target
+	box      *inbox                // told when targets change
+	watches  bool                  // targets that have nothing to say watch their partition, for the session
+	parts    []wire.FetchPartition // what reading the targets came to
 	results  []result
 	bytes    int64 // read
-	tried    int   // results without an early error
+	tried    int   // targets without an early error
 	settled  bool  // something other than bytes asks for an answer
 
 	// while it waits
@@ -51,7 +54,8 @@ type fetching struct {
 	memory   []target
 	records  [][]byte
 	spare    []*target
-	parts    []wire.FetchPartition
+	order    []int
+	named    []wire.FetchPartition
 	topics   []wire.FetchTopic
 	response wire.FetchResponse
 }
@@ -82,6 +86,7 @@ func (r *request) newFetching(req *kmsg.FetchRequest) *fetching {
 		replica = req.ReplicaState.ID
 	}
 	settings := r.cluster.settings(r.node.id)
+	clear(f.parts) // of the last request
 	f.r, f.session, f.overtaken, f.own = r, nil, false, nil
 	f.byID = r.version >= 13
 	f.follower = replica >= 0
@@ -97,12 +102,11 @@ func (r *request) newFetching(req *kmsg.FetchRequest) *fetching {
 
 // forget lets go of what the request held, but for memory to be used again.
 func (f *fetching) forget() {
-	f.r, f.sessions, f.session, f.own = nil, nil, nil, nil
-	if cap(f.results) > 1024 { // a full request of a large consumer, not to be kept for the life of the connection
-		f.list, f.memory, f.targets, f.results, f.spare = nil, nil, nil, nil, nil
+	f.r, f.sessions, f.session, f.own, f.box, f.named = nil, nil, nil, nil, nil, nil
+	if len(f.targets) > 1024 { // a full request of a large consumer, not to be kept for the life of the connection
+		f.list, f.memory, f.targets, f.parts, f.results, f.order, f.spare = nil, nil, nil, nil, nil, nil, nil
 	}
 	clear(f.targets)
-	clear(f.results)
 }
 
 // partitions reads the request's list. Topics named by id get their names, where they have one.
@@ -151,65 +155,86 @@ func (f *fetching) full(req *kmsg.FetchRequest, kind fetchsession.Kind) (answer,
 		return errorForm(f.r, wire.UnknownServerError), nil
 	}
 	list := fetchsession.Merge(f.partitions(req), f.byID)
-	if cap(f.memory) < len(list) {
-		f.memory = make([]target, len(list))
+	opening := &openSession{}
+	f.box = &opening.inbox
+	targets := f.memory
+	if f.watches = kind == fetchsession.Full; f.watches || cap(targets) < len(list) {
+		// If a session is opened the targets will be its own, so that its first request need not look at what has nothing to say.
+		targets = make([]target, len(list))
 	}
-	f.memory = f.memory[:len(list)]
+	targets = targets[:len(list)]
 	f.targets = f.targets[:0]
 	for i := range list {
-		f.memory[i] = target{part: &list[i]}
-		f.targets = append(f.targets, &f.memory[i])
-		f.start(&f.memory[i])
+		targets[i] = target{part: &list[i], inbox: f.box}
+		f.targets = append(f.targets, &targets[i])
+		f.start(&targets[i])
 	}
 	f.readAll()
 	if !f.answerNow() {
 		if err := f.wait(); err != nil {
+			f.release()
 			return nil, err
 		}
 		f.readAll()
 	}
 
-	f.begin(len(f.results))
+	f.build(func(int) bool { return true })
 	id := fetchsession.NoSession
-	var members []fetchsession.Answered
 	if kind == fetchsession.Full {
-		members = make([]fetchsession.Answered, 0, len(f.results))
-	}
-	f.inAnswerOrder(func(r *result) {
-		f.name(r)
-		if kind == fetchsession.Full {
-			members = append(members, fetchsession.Answered{
-				Partition: *r.t.part, HighWatermark: r.part.HighWatermark, LogStart: r.part.LogStartOffset,
-			})
-		}
-	})
-	if kind == fetchsession.Full {
-		id = f.open(members)
+		id = f.open(opening)
 	} else {
 		sh := f.sessions.shardOf(fetchsession.NoSession)
 		sh.mu.Lock()
 		sh.CountFull(f.r.client)
 		sh.mu.Unlock()
 	}
+	if id == fetchsession.NoSession {
+		if f.watches {
+			f.release()
+		}
+		clear(targets)
+		f.memory = targets
+	}
 	return f.end(id), nil
 }
 
-// open opens a session for a full answer, in the shard whose turn it is. It returns the session's id, 0 when there was no
-// room.
-func (f *fetching) open(members []fetchsession.Answered) int32 {
+// open opens a session for a full answer, in the shard whose turn it is. It returns the session's id, 0 when there was no room.
+func (f *fetching) open(o *openSession) int32 {
 	sh := &f.sessions.shards[fetchsession.ShardForTurn(f.sessions.turn.Add(1)-1)]
+	fill := func(i int, m *fetchsession.Member) fetchsession.Result {
+		at := f.order[i]
+		t := f.targets[at]
+		m.Partition, m.Watch = *t.part, t
+		t.part, t.member = &m.Partition, m
+		return f.result(at)
+	}
 	sh.mu.Lock()
 	sh.CountFull(f.r.client)
-	opened, evicted := sh.Open(f.r.cluster.clock.Now(), f.r.client, f.follower, f.byID, members, func(s *fetchsession.Session) {
-		s.Holder = &openSession{s: s}
-	})
+	opened, evicted := sh.Open(f.r.cluster.clock.Now(), f.r.client, f.follower, f.byID, len(f.targets),
+		func(s *fetchsession.Session) { s.Holder, o.s = o, s }, fill)
 	sh.mu.Unlock()
 	f.sessions.gone(evicted, "evicted for another one")
 	if opened == nil {
 		return fetchsession.NoSession
 	}
-	f.sessions.tell(EventSessionOpened, opened, fmt.Sprintf("%d partitions", len(members)))
+	f.sessions.tell(EventSessionOpened, opened, fmt.Sprintf("%d partitions", len(f.targets)))
 	return opened.ID()
+}
+
+// result is what a session must know of what was read.
+func (f *fetching) result(i int) fetchsession.Result {
+	p := &f.parts[i]
+	return fetchsession.Result{
+		HighWatermark: p.HighWatermark, LogStart: p.LogStartOffset, Bytes: f.results[i].bytes,
+		Error: p.ErrorCode != wire.None, Hint: hint(p), Readable: f.results[i].readable,
+	}
+}
+
+// release stops the watching of a request whose targets are its own.
+func (f *fetching) release() {
+	for _, t := range f.targets {
+		t.release()
+	}
 }
 
 // incremental changes and reads a session.
@@ -247,7 +272,7 @@ func (f *fetching) incremental(req *kmsg.FetchRequest, id, epoch int32) (answer,
 		f.sessions.gone(s, "its client forgot the last partition")
 		return f.full(req, fetchsession.Sessionless)
 	}
-	f.session = o
+	f.session, f.box, f.watches = o, &o.inbox, true
 	a, err := f.incrementalAnswer(req, epoch)
 	if o.closed && o.waiter == nil {
 		o.release()
@@ -287,16 +312,7 @@ func (f *fetching) incrementalAnswer(req *kmsg.FetchRequest, epoch int32) (answe
 		f.readAll()
 	}
 
-	f.begin(len(f.results))
-	f.inAnswerOrder(func(r *result) {
-		named := o.s.Answer(r.t.member, fetchsession.Result{
-			HighWatermark: r.part.HighWatermark, LogStart: r.part.LogStartOffset, Bytes: r.bytes,
-			Error: r.part.ErrorCode != wire.None, Hint: r.hint(), Readable: r.readable,
-		})
-		if named {
-			f.name(r)
-		}
-	})
+	f.build(func(i int) bool { return o.s.Answer(f.targets[i].member, f.result(i)) })
 	return f.end(o.s.ID()), nil
 }
 
@@ -315,44 +331,42 @@ func (f *fetching) sessionError(code wire.Code, session int32) answer {
 	return &f.response
 }
 
-// inAnswerOrder goes through the results: the order of the list, then the early errors.
-func (f *fetching) inAnswerOrder(each func(*result)) {
-	for i := range f.results {
-		if f.results[i].t.early == wire.None {
-			each(&f.results[i])
+// build makes the answer of the results that are named, in the order of the list, then the early errors. Neighbours of the same
+// topic share an entry.
+func (f *fetching) build(named func(i int) bool) {
+	f.order = f.order[:0]
+	for i, t := range f.targets {
+		if t.early == wire.None {
+			f.order = append(f.order, i)
 		}
 	}
-	if f.tried == len(f.results) {
-		return
-	}
-	for i := range f.results {
-		if f.results[i].t.early != wire.None {
-			each(&f.results[i])
+	out := f.parts[:0] // in place, which needs their order
+	if len(f.order) < len(f.targets) {
+		out = make([]wire.FetchPartition, 0, len(f.parts))
+		for i, t := range f.targets {
+			if t.early != wire.None {
+				f.order = append(f.order, i)
+			}
 		}
 	}
-}
-
-// begin starts an answer of at most n partitions.
-func (f *fetching) begin(n int) {
-	if cap(f.parts) < n || cap(f.parts) > 1024+2*n {
-		f.parts = make([]wire.FetchPartition, 0, n)
-	}
-	f.parts, f.topics = f.parts[:0], f.topics[:0]
 	f.response = wire.FetchResponse{}
-}
-
-// name puts a partition into the answer. Neighbours of the same topic share an entry.
-func (f *fetching) name(r *result) {
-	f.parts = append(f.parts, r.part)
-	at := len(f.parts) - 1
-	if n := len(f.topics); n > 0 {
-		last := &f.topics[n-1]
-		if f.byID && last.TopicID == r.t.part.TopicID || !f.byID && last.Topic == r.t.part.Topic {
-			last.Partitions = f.parts[at-len(last.Partitions) : at+1]
-			return
+	f.topics = f.topics[:0]
+	for _, i := range f.order {
+		if !named(i) {
+			continue
 		}
+		out = append(out, f.parts[i])
+		at, part := len(out)-1, f.targets[i].part
+		if n := len(f.topics); n > 0 {
+			last := &f.topics[n-1]
+			if f.byID && last.TopicID == part.TopicID || !f.byID && last.Topic == part.Topic {
+				last.Partitions = out[at-len(last.Partitions) : at+1]
+				continue
+			}
+		}
+		f.topics = append(f.topics, wire.FetchTopic{Topic: part.Topic, TopicID: part.TopicID, Partitions: out[at : at+1]})
 	}
-	f.topics = append(f.topics, wire.FetchTopic{Topic: r.t.part.Topic, TopicID: r.t.part.TopicID, Partitions: f.parts[at : at+1]})
+	f.named = out
 }
 
 // end completes the answer.
@@ -362,8 +376,8 @@ func (f *fetching) end(session int32) answer {
 	if f.r.version >= 16 {
 		var nodes hintedNodes
 		m := f.r.cluster.meta.Load()
-		for i := range f.parts {
-			if id := f.parts[i].CurrentLeader.LeaderID; id >= 0 {
+		for i := range f.named {
+			if id := f.named[i].CurrentLeader.LeaderID; id >= 0 {
 				nodes.add(m, id)
 			}
 		}

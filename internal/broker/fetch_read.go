@@ -30,10 +30,8 @@ func (t *target) release() {
 	}
 }
 
-// result is what reading a target came to.
+// result is what reading a target came to, beside its entry of the answer.
 type result struct {
-	t        *target
-	part     wire.FetchPartition
 	bytes    int
 	readable bool // records are there, whether or not the limits left room for them
 }
@@ -68,42 +66,48 @@ func (f *fetching) start(t *target) {
 	}
 }
 
-// readAll reads f.targets in order into f.results.
+// readAll reads f.targets in order into f.results and f.parts.
 func (f *fetching) readAll() {
+	n := len(f.targets)
+	if cap(f.parts) < n {
+		f.parts, f.results = make([]wire.FetchPartition, n), make([]result, n)
+	}
+	f.parts, f.results = f.parts[:n], f.results[:n]
 	clear(f.results)
-	f.results = f.results[:0]
 	clear(f.records)
 	f.records = f.records[:0]
 	f.bytes, f.settled, f.tried = 0, false, 0
 	budget, first := f.maxBytes, true
-	for _, t := range f.targets {
-		f.results = append(f.results, result{t: t})
-		res := &f.results[len(f.results)-1]
+	for i, t := range f.targets {
+		res, part := &f.results[i], &f.parts[i]
 		if t.early != wire.None {
-			res.part = wire.NewFetchPartition(t.part.Partition, t.early)
-			res.part.AbortedTransactions = []wire.AbortedTransaction{}
+			*part = wire.NewFetchPartition(t.part.Partition, t.early)
+			part.AbortedTransactions = noneAborted
 			continue
 		}
 		f.tried++
-		f.read(t, res, min(int(t.part.MaxBytes), budget), first)
+		f.read(t, part, res, min(int(t.part.MaxBytes), budget), first)
 		if res.bytes > 0 {
 			first = false
 		}
 		budget = max(0, budget-res.bytes)
 		f.bytes += int64(res.bytes)
-		if res.part.ErrorCode != wire.None || res.hint() {
+		if part.ErrorCode != wire.None || hint(part) {
 			f.settled = true
 		}
 	}
 }
 
+// noneAborted is an empty list, where null would be something else.
+var noneAborted = []wire.AbortedTransaction{}
+
 // hint tells whether the answer sends the client elsewhere.
-func (r *result) hint() bool {
-	return r.part.PreferredReadReplica >= 0 || r.part.DivergingEpoch.Epoch >= 0
+func hint(p *wire.FetchPartition) bool {
+	return p.PreferredReadReplica >= 0 || p.DivergingEpoch.Epoch >= 0
 }
 
 // read reads one partition, in Kafka's order of checks.
-func (f *fetching) read(t *target, res *result, limit int, first bool) {
+func (f *fetching) read(t *target, out *wire.FetchPartition, res *result, limit int, first bool) {
 	part := t.part
 	p := t.p
 	p.mu.Lock()
@@ -111,7 +115,7 @@ func (f *fetching) read(t *target, res *result, limit int, first bool) {
 		p.mu.Unlock()
 		// It went while the request waited. Its name may stand for another partition by now.
 		if p = f.r.cluster.meta.Load().partition(part.Topic, part.Partition); p == nil {
-			res.part = wire.NewFetchPartition(part.Partition, wire.UnknownTopicOrPartition)
+			*out = wire.NewFetchPartition(part.Partition, wire.UnknownTopicOrPartition)
 			return
 		}
 		t.p = p
@@ -120,7 +124,7 @@ func (f *fetching) read(t *target, res *result, limit int, first bool) {
 	defer p.mu.Unlock()
 
 	s := p.state.Load()
-	fail := func(c wire.Code) { f.fail(res, p, s, c) }
+	fail := func(c wire.Code) { f.fail(out, part.Partition, s, c) }
 	if !s.hosted(f.r.node.id) {
 		fail(wire.NotLeaderOrFollower)
 		return
@@ -136,9 +140,9 @@ func (f *fetching) read(t *target, res *result, limit int, first bool) {
 	leads := s.leader == f.r.node.id
 	if f.selector && leads {
 		if id := f.preferredReadReplica(s, p.log.LogStart(), p.log.End(), part.FetchOffset); id >= 0 {
-			res.part = wire.NewFetchPartition(part.Partition, wire.None)
-			res.part.HighWatermark, res.part.LastStableOffset, res.part.LogStartOffset = p.log.HighWatermark(), p.log.LastStable(), p.log.LogStart()
-			res.part.PreferredReadReplica = id
+			*out = wire.NewFetchPartition(part.Partition, wire.None)
+			out.HighWatermark, out.LastStableOffset, out.LogStartOffset = p.log.HighWatermark(), p.log.LastStable(), p.log.LogStart()
+			out.PreferredReadReplica = id
 			return
 		}
 	}
@@ -155,19 +159,22 @@ func (f *fetching) read(t *target, res *result, limit int, first bool) {
 		fail(wire.Code(got.Code))
 		return
 	}
-	res.part = wire.NewFetchPartition(part.Partition, wire.None)
-	res.part.HighWatermark, res.part.LastStableOffset, res.part.LogStartOffset = got.HighWatermark, got.LastStable, got.LogStart
+	*out = wire.NewFetchPartition(part.Partition, wire.None)
+	out.HighWatermark, out.LastStableOffset, out.LogStartOffset = got.HighWatermark, got.LastStable, got.LogStart
 	if got.HasDiverging {
-		res.part.DivergingEpoch = wire.EpochEndOffset(got.Diverging)
+		out.DivergingEpoch = wire.EpochEndOffset(got.Diverging)
 	}
-	if got.Aborted != nil {
-		res.part.AbortedTransactions = make([]wire.AbortedTransaction, len(got.Aborted))
+	switch {
+	case len(got.Aborted) > 0:
+		out.AbortedTransactions = make([]wire.AbortedTransaction, len(got.Aborted))
 		for i, a := range got.Aborted {
-			res.part.AbortedTransactions[i] = wire.AbortedTransaction{ProducerID: a.ProducerID, FirstOffset: a.FirstOffset}
+			out.AbortedTransactions[i] = wire.AbortedTransaction{ProducerID: a.ProducerID, FirstOffset: a.FirstOffset}
 		}
+	case got.Aborted != nil:
+		out.AbortedTransactions = noneAborted
 	}
 	if len(got.Records) > before {
-		res.part.Records = got.Records[before:len(got.Records):len(got.Records)]
+		out.Records = got.Records[before:len(got.Records):len(got.Records)]
 		f.records = got.Records
 	}
 	res.bytes = got.Bytes
@@ -176,7 +183,7 @@ func (f *fetching) read(t *target, res *result, limit int, first bool) {
 		end = got.LastStable
 	}
 	res.readable = part.FetchOffset < end
-	if t.member != nil && !res.readable && res.bytes == 0 && !res.hint() {
+	if f.watches && !res.readable && res.bytes == 0 && !hint(out) {
 		p.watch(t) // it has nothing more to say, so the next request need not look at it
 	}
 }
@@ -191,9 +198,9 @@ func (f *fetching) options(part *fetchsession.Partition) partitionlog.ReadOption
 }
 
 // fail is the answer of a partition whose reading failed.
-func (f *fetching) fail(res *result, p *partition, s *partitionState, code wire.Code) {
-	res.part = wire.NewFetchPartition(res.t.part.Partition, code)
+func (f *fetching) fail(out *wire.FetchPartition, index int32, s *partitionState, code wire.Code) {
+	*out = wire.NewFetchPartition(index, code)
 	if f.r.version >= 16 && (code == wire.NotLeaderOrFollower || code == wire.FencedLeaderEpoch) {
-		res.part.CurrentLeader = wire.LeaderIDAndEpoch{LeaderID: s.leader, LeaderEpoch: s.epoch}
+		out.CurrentLeader = wire.LeaderIDAndEpoch{LeaderID: s.leader, LeaderEpoch: s.epoch}
 	}
 }

@@ -15,7 +15,7 @@ func (f *fetching) answerNow() bool {
 	}
 	if f.session != nil {
 		// Members that are not due have nothing to say but may have soon.
-		return f.session.s.Len() == len(f.results)-f.tried
+		return f.session.s.Len() == len(f.targets)-f.tried
 	}
 	return f.tried == 0
 }
@@ -27,9 +27,7 @@ const quietly = 5 * time.Millisecond
 // wait returns when the fetch is to be read again and answered: some partition says so, there are enough bytes, or the time
 // is over. An error means that the connection has ended. With the session's lock, which is given up meanwhile.
 func (f *fetching) wait() error {
-	box := &inbox{}
 	if f.session != nil {
-		box = &f.session.inbox
 		f.session.waits++
 		f.session.waiter = f
 	}
@@ -40,15 +38,17 @@ func (f *fetching) wait() error {
 	case <-f.wake: // a leftover
 	default:
 	}
-	box.wakes(f.wake)
-	err := f.waitIn(box)
-	if f.session != nil && !f.overtaken {
-		box.wakes(nil)
-		f.session.waiter = nil
+	f.box.wakes(f.wake)
+	err := f.waitIn(f.box)
+	if f.overtaken {
+		f.release()
 		return err
 	}
-	for _, t := range f.targets {
-		t.release()
+	f.box.wakes(nil)
+	if f.session != nil {
+		f.session.waiter = nil
+	} else if !f.watches {
+		f.release()
 	}
 	return err
 }
