@@ -262,7 +262,14 @@ func (e *explainer) run(p Placement) string {
 	if extras := count % n; extras > 0 {
 		each = fmt.Sprintf("%d each and 1 more for the first %d", count/n, extras)
 	}
-	return fmt.Sprintf("%d partitions for %d subscribers make %s; %s is number %d", count, n, each, p.Owner, slices.Index(subscribers, p.Owner)+1)
+	return fmt.Sprintf("%s for %s make %s; %s is number %d", plural(count, "partition"), plural(n, "subscriber"), each, p.Owner, slices.Index(subscribers, p.Owner)+1)
+}
+
+func plural(n int32, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // turn explains roundrobin.
