@@ -85,8 +85,10 @@ type classicMember struct {
 	sync *parked[*kmsg.SyncGroupRequest]
 	beat *heldReply
 
-	session  timer
-	lastBeat time.Time
+	session    timer
+	lastBeat   time.Time
+	assignedAt time.Time     // when its SyncGroup was answered, until its first heartbeat then
+	interval   time.Duration // of its heartbeats, as that one shows it; 0: unknown
 	// fenced: Fence was called; its next request is refused.
 	fenced bool
 	// loses: the last assignment takes partitions that the member owned (prompt.go).

@@ -24,7 +24,9 @@ var heartbeatHolds = []struct {
 	{"confluent-kafka-", 15 * time.Second},  // bindings of librdkafka name themselves
 }
 
-// kafkaGoHold is for segmentio/kafka-go, which sends no software name; it cuts a heartbeat's connection after 5 s.
+// kafkaGoHold is for segmentio/kafka-go, which sends no software name; it cuts a heartbeat's connection after 5 s. It beats by a
+// ticker, and when it is closed it waits for its heartbeat's answer and then lets chance choose between a tick that came
+// meanwhile and the end. So the hold also stays below its interval, which its first heartbeat after a sync tells.
 const kafkaGoHold = 4 * time.Second
 
 // heartbeatHold is how long a client that names itself bears a held heartbeat; 0: not at all.
@@ -41,7 +43,7 @@ func heartbeatHold(c Client) time.Duration {
 // classicHold is heartbeatHold for a member of a classic group, which may be known by its requests.
 func classicHold(c Client, version int16, m *classicMember) time.Duration {
 	if c.Software == "" && version == 0 && looksLikeKafkaGo(m) {
-		return kafkaGoHold
+		return min(kafkaGoHold, m.interval*9/10)
 	}
 	return heartbeatHold(c)
 }
@@ -58,6 +60,9 @@ func looksLikeKafkaGo(m *classicMember) bool {
 func (s *Shard) holdHeartbeat(c Command, req *kmsg.HeartbeatRequest, m *classicMember) bool {
 	if !s.cfg.Prompt || c.Ticket == 0 || s.groups[req.Group].classic.state != classicStable || m.sync != nil {
 		return false
+	}
+	if !m.assignedAt.IsZero() {
+		m.interval, m.assignedAt = s.now.Sub(m.assignedAt), time.Time{}
 	}
 	limit := min(classicHold(c.Client, req.Version, m), m.sessionTimeout/3)
 	if limit <= 0 {

@@ -44,7 +44,7 @@ var scriptCommands = map[string]func(*script) error{
 	"config": (*script).config,
 	// topic foo [partitions=3]: creates or grows it. Without partitions: deletes it.
 	"topic": (*script).topic,
-	// join c1 [group=g] [protocol=range] [protocols=(range,sticky)] [topics=(foo)] [owned=(foo-0)] [metadata=text] [type=consumer] [version=9]
+	// join c1 [group=g] [protocol=range] [protocols=(range,sticky)] [topics=(foo)] [owned=(foo-0)|none] [metadata=text] [type=consumer] [version=9]
 	// [member=id] [instance=i] [session=10s] [rebalance=60s]: metadata is a subscription to topics unless it is given. A client that was answered
 	// MEMBER_ID_REQUIRED must join again.
 	"join": (*script).join,
@@ -59,7 +59,7 @@ var scriptCommands = map[string]func(*script) error{
 	// txn-commit c1 [group=g] producer=7 foo-0=42 [anonymous]; end-txn producer=7 commit|abort
 	"txn-commit": (*script).txnCommit,
 	"end-txn":    (*script).endTxn,
-	// fetch c1 [group=g] [foo-0 foo-1] [stable] [version=9]: without partitions all of them
+	// fetch c1 [group=g] [foo-0 foo-1] [stable] [version=9] [as-member [generation=2] [member=id]]: without partitions all of them
 	"fetch": (*script).fetch,
 	// delete-offsets c1 [group=g] foo-0
 	"delete-offsets": (*script).deleteOffsets,
@@ -409,6 +409,7 @@ func (w *script) config() error {
 func (w *script) topic() error {
 	w.meta = w.meta.with(w.d.CmdArgs[0].Key, int32(w.number("partitions", 0)))
 	w.effects(w.shard.MetadataChanged(w.now, w.meta))
+	w.effects(w.shard.Flush(w.now))
 	return nil
 }
 
@@ -433,6 +434,9 @@ func (w *script) join() error {
 			topics = []string{"foo"}
 		}
 		metadata = string(subscriptionBytes(topics, w.words("owned")))
+		if w.str("owned", "") == "none" {
+			metadata = metadata[:len(metadata)-4] // as kafka-go: no list at all, though version 1 has one
+		}
 	}
 	for _, name := range names {
 		p := kmsg.NewJoinGroupRequestProtocol()
@@ -609,6 +613,10 @@ func (w *script) fetch() error {
 	req.RequireStable = w.has("stable")
 	g := kmsg.NewOffsetFetchRequestGroup()
 	g.Group = w.group()
+	if w.has("as-member") {
+		id := w.unalias(w.str("member", c.member))
+		g.MemberID, g.MemberEpoch = &id, int32(w.number("generation", int(c.gen)))
+	}
 	keys, _ := w.partitions()
 	for _, tp := range keys {
 		t := kmsg.NewOffsetFetchRequestGroupTopic()
