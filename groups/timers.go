@@ -123,19 +123,134 @@ type Timer struct {
 	IO bool
 }
 
-// Timers are the running timers in order of deadline.
-func (s *Shard) Timers() []Timer {
-	sorted := slices.Clone(s.timers)
-	slices.SortFunc(sorted, func(a, b *timer) int {
-		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.seq, b.seq))
-	})
-	out := make([]Timer, len(sorted))
-	for i, t := range sorted {
-		out[i] = Timer{
-			Kind: t.kind.String(), Group: t.group, Member: t.member, Deadline: t.at,
-			WaitsForClients: t.kind == timerJoin || t.kind == timerSync || t.kind == timerRevocation,
-			IO:              t.kind == timerHold || t.kind == timerSecondRound,
+// NextTimer is the running timer with the earliest deadline among those that want says yes to.
+func (s *Shard) NextTimer(want func(Timer) bool) (next Timer, ok bool) {
+	var best *timer
+	var look func(i int)
+	look = func(i int) {
+		if i >= len(s.timers) || best != nil && !s.timers.Less(i, best.index) {
+			return // what lies below is later still
+		}
+		if t := s.timers[i]; want(t.shown()) {
+			best = t
+			return
+		}
+		look(2*i + 1)
+		look(2*i + 2)
+	}
+	look(0)
+	if best == nil {
+		return Timer{}, false
+	}
+	return best.shown(), true
+}
+
+// isWait says that the timer only delays an answer to a client, which bears that for a time of its own.
+func (k timerKind) isWait() bool {
+	return k == timerHold || k == timerSecondRound || k == timerExpectMembers
+}
+
+func (t *timer) shown() Timer {
+	return Timer{
+		Kind: t.kind.String(), Group: t.group, Member: t.member, Deadline: t.at,
+		WaitsForClients: t.kind == timerJoin || t.kind == timerSync || t.kind == timerRevocation,
+		IO:              t.kind.isWait(),
+	}
+}
+
+// AwaitedBy are the members whose doing ends a timer that WaitsForClients.
+func (s *Shard) AwaitedBy(t Timer) []string {
+	if t.Member != "" {
+		return []string{t.Member}
+	}
+	g := s.groups[t.Group]
+	if g == nil || g.classic == nil {
+		return nil
+	}
+	var ids []string
+	for _, m := range g.classic.order {
+		_, unsynced := g.classic.unsynced[m.id]
+		if t.Kind == timerJoin.String() && m.join == nil || t.Kind == timerSync.String() && unsynced {
+			ids = append(ids, m.id)
 		}
 	}
-	return out
+	return ids
+}
+
+// TouchAll counts as a heartbeat of every member with a session timer to which want says yes.
+func (s *Shard) TouchAll(now time.Time, want func(group, member string) bool) {
+	var living []*timer
+	for _, t := range s.timers {
+		if t.kind == timerSession && want(t.group, t.member) {
+			living = append(living, t)
+		}
+	}
+	// Restarted in the order in which they ran, so that ties later are broken as before.
+	slices.SortFunc(living, func(a, b *timer) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.seq, b.seq)) })
+	for _, t := range living {
+		s.Touch(now, t.group, t.member)
+	}
+}
+
+// ShiftWaits moves the timers that only delay an answer by d: time has leapt, but not for the clients that wait.
+func (s *Shard) ShiftWaits(d time.Duration) {
+	moved := false
+	for _, t := range s.timers {
+		if t.kind.isWait() {
+			t.at = t.at.Add(d)
+			moved = true
+		}
+	}
+	if moved {
+		heap.Init(&s.timers)
+	}
+}
+
+// WaitLeft is how much longer the request of a ticket, of a member of the group, may wait for its answer by the timers that delay
+// answers; ok is false where none of them concerns it.
+func (s *Shard) WaitLeft(now time.Time, group string, ticket Ticket) (left time.Duration, ok bool) {
+	if t := s.waitTimer(group, ticket); t != nil {
+		return t.at.Sub(now), true
+	}
+	return 0, false
+}
+
+// EndWait fires the timer of WaitLeft.
+func (s *Shard) EndWait(now time.Time, group string, ticket Ticket) Effects {
+	s.begin(now)
+	if t := s.waitTimer(group, ticket); t != nil {
+		s.stopTimer(t)
+		t.fire()
+	}
+	return s.end()
+}
+
+func (s *Shard) waitTimer(group string, ticket Ticket) *timer {
+	if h := s.held[ticket]; h != nil {
+		return &h.timer
+	}
+	if g := s.groups[group]; g != nil && g.classic != nil && g.classic.secondRound.running {
+		for _, m := range g.classic.order {
+			if m.sync != nil && m.sync.ticket == ticket {
+				return &g.classic.secondRound
+			}
+		}
+	}
+	return nil
+}
+
+// Expecting tells whether an ExpectMembers of the group has not been met, and whether its limit runs.
+func (s *Shard) Expecting(group string) (expecting, limited bool) {
+	e := s.expected[group]
+	return e != nil, e != nil && e.timer.running
+}
+
+// EndExpectation is the limit of ExpectMembers.
+func (s *Shard) EndExpectation(now time.Time, group string) Effects {
+	s.begin(now)
+	if e := s.expected[group]; e != nil {
+		s.stopTimer(&e.timer)
+		e.timer.fire()
+	}
+	return s.end()
 }

@@ -26,6 +26,7 @@ type fetching struct {
 	onlyLeader bool
 	selector   bool // a replica selector may send the consumer elsewhere
 	rack       string
+	reading    fetchsession.Reading
 	maxWait    time.Duration
 	minBytes   int64
 	maxBytes   int
@@ -93,6 +94,7 @@ func (r *request) newFetching(req *kmsg.FetchRequest) *fetching {
 	f.committed = req.IsolationLevel == 1 && !f.follower
 	f.onlyLeader = f.follower || r.version < 11
 	f.rack = req.Rack
+	f.reading = fetchsession.Reading{Version: r.version, Isolation: req.IsolationLevel, Rack: req.Rack}
 	f.selector = r.version >= 11 && !f.follower && r.node.selectsReplicas()
 	f.maxWait = time.Duration(req.MaxWaitMillis) * time.Millisecond
 	f.maxBytes = int(min(req.MaxBytes, settings.Int32("fetch.max.bytes")))
@@ -211,7 +213,10 @@ func (f *fetching) open(o *openSession) int32 {
 	sh.mu.Lock()
 	sh.CountFull(f.r.client)
 	opened, evicted := sh.Open(f.r.cluster.clock.Now(), f.r.client, f.follower, f.byID, len(f.targets),
-		func(s *fetchsession.Session) { s.Holder, o.s = o, s }, fill)
+		func(s *fetchsession.Session) {
+			s.Holder, o.s = o, s
+			s.StartReading(f.reading)
+		}, fill)
 	sh.mu.Unlock()
 	f.sessions.gone(evicted, "evicted for another one")
 	if opened == nil {
@@ -292,8 +297,8 @@ func (f *fetching) incrementalAnswer(req *kmsg.FetchRequest, epoch int32) (answe
 	if !validIsolation(req.IsolationLevel) {
 		return errorForm(f.r, wire.UnknownServerError), nil
 	}
-	o.s.StartReading(fetchsession.Reading{Version: f.r.version, Isolation: req.IsolationLevel, Rack: f.rack})
-	if f.maxBytes < 0 {
+	o.s.StartReading(f.reading)
+	if f.maxBytes < 0 || f.r.fails != nil {
 		o.s.TouchAll() // the limit fails the first member of all, due or not
 	}
 	f.takeDue()

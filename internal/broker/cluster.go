@@ -72,9 +72,9 @@ type Cluster struct {
 	decoding  *budget
 	rules     rules
 	pauses    pauses
-	pausing   atomic.Int32 // number of pauses, so that requests know for free that there is none
 	watchers  watchers
-	ended     requestLog // of the connections that have ended
+	logs      sync.Mutex // held while a connection's log moves to ended, so that no request is missed or counted twice
+	ended     requestLog // of the connections that have ended, and of scripted members
 
 	// Owned by the control loop.
 	config    *config.Cluster
@@ -96,9 +96,10 @@ type Cluster struct {
 	connIDs        atomic.Uint64
 	tickets        atomic.Uint64
 
-	mu     sync.Mutex
-	closed bool
-	wg     sync.WaitGroup
+	mu      sync.Mutex
+	closed  bool
+	closing chan struct{} // closed by Close: whoever waits without a connection stops
+	wg      sync.WaitGroup
 }
 
 // New starts a cluster. Its topics exist and its listeners accept when it returns.
@@ -156,6 +157,7 @@ func build(o Options) (*Cluster, error) {
 		clock:    newClock(),
 		decoding: newBudget(256 << 20),
 		values:   map[int32]*atomic.Pointer[config.Values]{},
+		closing:  make(chan struct{}),
 		scram:    scramCredentials{},
 	}
 	if !o.ManualClock.IsZero() {
@@ -228,6 +230,9 @@ func defaults(o Options) map[string]string {
 	if !o.KafkaTimings {
 		// Long enough that members started together share the first generation (spec: prompt heartbeats, rule 7).
 		d["group.initial.rebalance.delay.ms"] = "20"
+		if !o.ManualClock.IsZero() {
+			d["group.initial.rebalance.delay.ms"] = "0" // nothing moves that clock but the test
+		}
 	}
 	return d
 }
@@ -297,11 +302,14 @@ func (c *Cluster) spawn(fn func()) bool {
 
 // forget drops an ended connection.
 func (c *Cluster) forget(cn *conn) {
+	c.logs.Lock()
 	cn.node.mu.Lock()
 	delete(cn.node.conns, cn)
 	cn.node.mu.Unlock()
+	c.ended.absorb(cn.requests)
+	c.logs.Unlock()
 	signal(cn.node.freed)
-	c.ended.absorb(&cn.requests)
+	c.changed()
 }
 
 // Close cuts all connections, ends every goroutine of the cluster and waits for them. Calling it again is fine.
@@ -311,6 +319,7 @@ func (c *Cluster) Close() error {
 	c.closed = true
 	c.mu.Unlock()
 	if !already {
+		close(c.closing)
 		for _, n := range c.nodes {
 			n.stop("the broker is closing")
 		}
@@ -362,6 +371,7 @@ func (c *Cluster) bug(format string, args ...any) {
 
 func (c *Cluster) endTurn(now time.Time) {
 	c.groups.flush(now)
+	c.groups.settle(now)
 	c.watchers.look()
 }
 
@@ -371,11 +381,15 @@ func (c *Cluster) deadline() (time.Time, bool) {
 	if t := c.nextTask(); t != nil && (!ok || t.at.Before(at)) {
 		at, ok = t.at, true
 	}
+	if t, has := c.groups.scripts.deadline(); has && (!ok || t.Before(at)) {
+		at, ok = t, true
+	}
 	return at, ok
 }
 
 func (c *Cluster) tick(now time.Time) {
 	c.runTasks(now)
+	c.groups.scripts.tick(now)
 	c.groups.tick(now)
 }
 
@@ -401,7 +415,7 @@ func (c *Cluster) change(edit func(*metadata)) {
 func newConn(n *node, nc net.Conn) *conn {
 	c := &conn{
 		cluster: n.cluster, node: n, nc: nc, id: n.cluster.connIDs.Add(1), host: hostOf(nc.RemoteAddr()),
-		done: make(chan struct{}),
+		done: make(chan struct{}), requests: &requestLog{},
 	}
 	c.frames = wire.NewFrameReader(c, n.cluster.settings(n.id).Int32("socket.request.max.bytes"))
 	c.touch()

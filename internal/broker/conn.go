@@ -37,7 +37,7 @@ type conn struct {
 	// what ApiVersions told, "" if the client sent none
 	software, softwareVersion string
 
-	requests requestLog
+	requests *requestLog
 
 	lastClient atomic.Pointer[string] // client id of the last request, for messages
 	active     atomic.Int64           // clock of the last byte in or out, Unix nanoseconds of the machine's time
@@ -62,7 +62,9 @@ type request struct {
 	corr    int32
 	client  string // client.id, "" if null
 	body    kmsg.Request
-	frame   []byte // the whole frame: record bytes of a Produce point into it
+	script  *Script  // of a scripted member, nil for a client
+	fails   failCode // what a Fetch answers for some partitions, by the test; nil: nothing
+	frame   []byte   // the whole frame: record bytes of a Produce point into it
 }
 
 // answer is what a handler returns: a kmsg.Response, a *wire.FetchResponse, or nil for no answer at all (acks 0).

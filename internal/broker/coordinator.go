@@ -26,9 +26,10 @@ type coordinator struct {
 	config groups.Config
 	dirty  map[int32]struct{} // shards that handled something in this turn
 	codecs partitionlog.Codecs
-	voices map[memberKey]*conn // by which connection a member was last heard
-	// observers see every event as it is added to the history; they must not wait.
-	observers []func(groups.Event)
+	voices map[memberKey]voice // who speaks for a member
+	// handling is the request in a shard's Handle, whose events tell for whom it speaks; nil between two of them.
+	handling *waitingRequest
+	scripts  scripts
 }
 
 // shard is a group shard and the requests that wait in it.
@@ -39,17 +40,41 @@ type shard struct {
 	waiting   map[groups.Ticket]*waitingRequest
 }
 
-// waitingRequest is a request whose answer a connection waits for.
+// waitingRequest is a request whose answer somebody waits for: a connection, or a scripted member.
 type waitingRequest struct {
-	r      *request
+	body   kmsg.Request
+	client groups.Client
+	voice  voice
 	shard  *shard
+	ticket groups.Ticket
+
+	// script gets the answer on the loop; without one a connection waits at the channels.
+	script *Script
 	answer chan kmsg.Response // capacity 1
 	parked chan struct{}      // closed when the request wasn't answered at once
+	paused chan *Gate         // capacity 1: it wasn't handled, its client is paused
 	failed chan *panicked     // capacity 1: handling it failed unexpectedly
+	// bears is how long the client bears to wait under a manual clock, whose timers don't end that; 0: the shard has no say in it.
+	bears time.Duration
+}
+
+// tell gives the answer to who waits for it. On the loop.
+func (w *waitingRequest) tell(resp kmsg.Response) {
+	if w.script != nil {
+		w.script.hear(resp)
+		return
+	}
+	w.answer <- resp
+}
+
+// voice is who speaks for a member: a connection, or a script.
+type voice interface {
+	// alive tells whether the member can be heard: connected, and not paused.
+	alive() bool
 }
 
 func newCoordinator(c *Cluster) *coordinator {
-	co := &coordinator{c: c, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}, voices: map[memberKey]*conn{}}
+	co := &coordinator{c: c, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}, voices: map[memberKey]voice{}}
 	co.config = co.readConfig()
 	return co
 }
@@ -148,6 +173,7 @@ func (co *coordinator) metadataChanged(now time.Time) {
 		sh := co.shards[p]
 		co.apply(now, sh, sh.MetadataChanged(now, groupsMetadata{m}))
 	}
+	co.scripts.topicsChanged()
 }
 
 // follow makes the leader of a partition of __consumer_offsets its coordinator.
@@ -168,7 +194,7 @@ func (co *coordinator) follow(now time.Time, p *partition) {
 func (co *coordinator) unload(now time.Time, sh *shard) {
 	co.apply(now, sh, sh.Unload(now))
 	for _, w := range co.sortedWaiting(sh) {
-		w.answer <- groups.Refuse(w.r.body, int16(wire.NotCoordinator))
+		w.tell(groups.Refuse(w.body, int16(wire.NotCoordinator)))
 	}
 	delete(co.shards, sh.partition)
 	co.order = slices.Sorted(maps.Keys(co.shards))
@@ -233,13 +259,15 @@ func (co *coordinator) apply(now time.Time, sh *shard, e groups.Effects) {
 	for _, r := range e.Replies {
 		if w := sh.waiting[r.Ticket]; w != nil {
 			delete(sh.waiting, r.Ticket)
-			w.answer <- r.Response
+			w.tell(r.Response)
 		}
 	}
 	for _, ev := range e.Events {
 		co.c.history.add(ev)
-		for _, see := range co.observers {
-			see(ev)
+		co.noteVoice(ev)
+		co.scripts.see(ev)
+		if ev.Kind == groups.EventAssigned {
+			co.c.assigned(ev)
 		}
 	}
 }
@@ -264,20 +292,29 @@ func (co *coordinator) write(now time.Time, sh *shard, b groups.Batch) {
 }
 
 // handle gives a request to its group's shard. On the loop.
-func (co *coordinator) handle(w *waitingRequest, group string) {
+func (co *coordinator) handle(w *waitingRequest, node int32, group string) {
 	now := co.c.clock.Now()
-	sh, code := co.shardOf(w.r.node.id, group)
+	sh, code := co.shardOf(node, group)
 	if sh == nil {
-		w.answer <- groups.Refuse(w.r.body, int16(code))
+		w.tell(groups.Refuse(w.body, int16(code)))
 		return
 	}
 	w.shard = sh
-	co.heard(w.r)
-	t := groups.Ticket(co.c.tickets.Add(1))
-	sh.waiting[t] = w
+	w.ticket = groups.Ticket(co.c.tickets.Add(1))
+	sh.waiting[w.ticket] = w
 	co.dirty[sh.partition] = struct{}{}
-	co.apply(now, sh, sh.Handle(now, groups.Command{Ticket: t, Client: w.r.groupClient(), Request: w.r.body}))
-	if sh.waiting[t] == w {
+	co.handling = w
+	co.heard(w)
+	fx := sh.Handle(now, groups.Command{Ticket: w.ticket, Client: w.client, Request: w.body})
+	co.apply(now, sh, fx)
+	co.handling = nil
+	if sh.waiting[w.ticket] != w {
+		return
+	}
+	if co.c.clock.manual {
+		w.bears, _ = sh.WaitLeft(now, group, w.ticket)
+	}
+	if w.script == nil {
 		close(w.parked)
 	}
 }
@@ -293,7 +330,7 @@ func (co *coordinator) ask(r *request, group string, req kmsg.Request) kmsg.Resp
 
 func (co *coordinator) askShard(r *request, sh *shard, req kmsg.Request) kmsg.Response {
 	now := co.c.clock.Now()
-	w := &waitingRequest{r: r, answer: make(chan kmsg.Response, 1)}
+	w := &waitingRequest{body: req, answer: make(chan kmsg.Response, 1)}
 	t := groups.Ticket(co.c.tickets.Add(1))
 	sh.waiting[t] = w
 	co.dirty[sh.partition] = struct{}{}
@@ -309,24 +346,27 @@ func (co *coordinator) askShard(r *request, sh *shard, req kmsg.Request) kmsg.Re
 
 // abandon forgets a request whose handling failed. On the loop.
 func (co *coordinator) abandon(w *waitingRequest) {
-	if w.shard == nil {
-		return
-	}
-	for t, other := range w.shard.waiting {
-		if other == w {
-			delete(w.shard.waiting, t)
-		}
+	co.handling = nil
+	if w.shard != nil && w.shard.waiting[w.ticket] == w {
+		delete(w.shard.waiting, w.ticket)
 	}
 }
 
 // release answers a held heartbeat: its connection has something else to say, or is gone. On the loop.
 func (co *coordinator) release(w *waitingRequest) {
-	now := co.c.clock.Now()
-	for t, other := range w.shard.waiting {
-		if other == w {
-			co.apply(now, w.shard, w.shard.Unpark(now, t))
-			return
-		}
+	if w.shard != nil && w.shard.waiting[w.ticket] == w {
+		now := co.c.clock.Now()
+		co.apply(now, w.shard, w.shard.Unpark(now, w.ticket))
+		co.dirty[w.shard.partition] = struct{}{}
+	}
+}
+
+// endWait fires the timer that delays the answer of a request, for a client that bears no more. On the loop.
+func (co *coordinator) endWait(w *waitingRequest, group string) {
+	if w.shard != nil && w.shard.waiting[w.ticket] == w {
+		now := co.c.clock.Now()
+		co.apply(now, w.shard, w.shard.EndWait(now, group, w.ticket))
+		co.dirty[w.shard.partition] = struct{}{}
 	}
 }
 
@@ -365,6 +405,7 @@ func (co *coordinator) tick(now time.Time) {
 		if next == nil {
 			return
 		}
+		co.scripts.keepAlive(now, next, co.voices)
 		co.apply(now, next, next.Tick(now))
 		co.apply(now, next, next.Flush(now))
 	}
@@ -379,45 +420,72 @@ func (r *request) groupClient() groups.Client {
 // While the request is parked the connection reads one frame ahead: a client that has something else to say, or is gone,
 // must not wait behind a held heartbeat.
 func (r *request) toGroup(group string) (answer, error) {
-	w := &waitingRequest{r: r, answer: make(chan kmsg.Response, 1), parked: make(chan struct{}), failed: make(chan *panicked, 1)}
-	ok := r.cluster.loop.post(func() {
-		if p := caught(func() { r.cluster.groups.handle(w, group) }); p != nil {
-			r.cluster.groups.abandon(w)
-			w.failed <- p
+	for {
+		w := &waitingRequest{
+			body: r.body, client: r.groupClient(), voice: r.voice(),
+			answer: make(chan kmsg.Response, 1), parked: make(chan struct{}), paused: make(chan *Gate, 1), failed: make(chan *panicked, 1),
 		}
-	})
-	if !ok {
-		return nil, errClosed
-	}
-	select {
-	case resp := <-w.answer:
-		return resp, nil
-	case p := <-w.failed:
-		panic(p)
-	case <-w.parked:
-	case <-r.conn.done:
-		return nil, errClosed
-	}
-	ahead := r.conn.readAhead()
-	select {
-	case resp := <-w.answer:
-		return resp, nil
-	case f := <-ahead:
-		ahead <- f // left for conn.next
-		if !r.cluster.loop.post(func() { r.cluster.groups.release(w) }) {
+		ok := r.cluster.loop.post(func() {
+			if g := r.cluster.pauses.find(r); g != nil {
+				w.paused <- g
+				return
+			}
+			if p := caught(func() { r.cluster.groups.handle(w, r.node.id, group) }); p != nil {
+				r.cluster.groups.abandon(w)
+				w.failed <- p
+			}
+		})
+		if !ok {
 			return nil, errClosed
 		}
-		if f.err != nil {
-			return nil, f.err // whoever waits in a join stays a member until its time is over, as in Kafka
+		select {
+		case resp := <-w.answer:
+			return resp, nil
+		case p := <-w.failed:
+			panic(p)
+		case <-w.parked:
+			return r.whileParked(w, group)
+		case g := <-w.paused:
+			if err := r.conn.waitAt(g, r, unhandled); err != nil {
+				return nil, err
+			}
+		case <-r.conn.done:
+			return nil, errClosed
 		}
-	case <-r.conn.done:
-		return nil, errClosed
 	}
-	select {
-	case resp := <-w.answer:
-		return resp, nil
-	case <-r.conn.done:
-		return nil, errClosed
+}
+
+// whileParked waits for the answer of a parked request.
+func (r *request) whileParked(w *waitingRequest, group string) (answer, error) {
+	post := func(fn func(*coordinator)) bool { return r.cluster.loop.post(func() { fn(r.cluster.groups) }) }
+	var patience <-chan time.Time
+	if w.bears > 0 {
+		t := time.NewTimer(w.bears)
+		defer t.Stop()
+		patience = t.C
+	}
+	ahead := r.conn.readAhead()
+	for {
+		select {
+		case resp := <-w.answer:
+			return resp, nil
+		case f := <-ahead:
+			ahead <- f // left for conn.next
+			if !post(func(co *coordinator) { co.release(w) }) {
+				return nil, errClosed
+			}
+			if f.err != nil {
+				return nil, f.err // whoever waits in a join stays a member until its time is over, as in Kafka
+			}
+			ahead = nil
+		case <-patience:
+			if !post(func(co *coordinator) { co.endWait(w, group) }) {
+				return nil, errClosed
+			}
+			patience = nil
+		case <-r.conn.done:
+			return nil, errClosed
+		}
 	}
 }
 

@@ -19,6 +19,16 @@ func errorResponse(body kmsg.Request, code wire.Code) answer {
 
 // errorWithText is errorResponse with the text for the client, which stands where the API has a message.
 func errorWithText(body kmsg.Request, code wire.Code, text string) answer {
+	switch req := body.(type) {
+	case *kmsg.LeaveGroupRequest:
+		if req.Version >= 3 && (code == wire.UnknownMemberID || code == wire.FencedInstanceID) {
+			return leaveErrors(req, code)
+		}
+	case *kmsg.HeartbeatRequest: // groups.Refuse has another one say COORDINATOR_LOAD_IN_PROGRESS
+		resp := req.ResponseKind().(*kmsg.HeartbeatResponse)
+		resp.ErrorCode = int16(code)
+		return resp
+	}
 	if resp := dataErrorForm(body, code); resp != nil {
 		return resp
 	}
@@ -29,4 +39,15 @@ func errorWithText(body kmsg.Request, code wire.Code, text string) answer {
 		return resp
 	}
 	return groups.Refuse(body, int16(code))
+}
+
+// leaveErrors has the error at each member, where LeaveGroup has those about a member from v3 on.
+func leaveErrors(req *kmsg.LeaveGroupRequest, code wire.Code) answer {
+	resp := req.ResponseKind().(*kmsg.LeaveGroupResponse)
+	for _, m := range req.Members {
+		rm := kmsg.NewLeaveGroupResponseMember()
+		rm.MemberID, rm.InstanceID, rm.ErrorCode = m.MemberID, m.InstanceID, int16(code)
+		resp.Members = append(resp.Members, rm)
+	}
+	return resp
 }

@@ -2,7 +2,9 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
@@ -39,91 +41,113 @@ func (c *Cluster) FastForward(d, limit time.Duration) error {
 	return nil
 }
 
-// forwardOnce moves time to the next deadline, if that is before target, and fires what is due; else to target. On the loop.
+// forwardOnce moves time to the next deadline, if that is not after target, and fires what is due there; else to target. It moves
+// nothing where a client must answer first. On the loop.
 func (c *Cluster) forwardOnce(target time.Time) (done bool, blocked *groups.Timer) {
-	sh, t, ok := c.groups.nextTimer()
-	task := c.nextTask()
-	switch {
-	case ok && !t.Deadline.After(target) && (task == nil || !task.at.Before(t.Deadline)):
-		if t.WaitsForClients && c.groups.someoneLiving(t.Group) {
-			return false, &t
-		}
-		c.clock.moveTo(t.Deadline)
-		now := c.clock.Now()
-		if t.Kind == "session" && c.groups.living(t.Group, t.Member) {
-			sh.Touch(now, t.Group, t.Member)
-			return false, nil
-		}
-		c.groups.apply(now, sh, sh.Tick(now))
-		c.groups.apply(now, sh, sh.Flush(now))
-		c.watchers.look()
-		return false, nil
-	case task != nil && !task.at.After(target):
-		c.clock.moveTo(task.at)
-		c.tick(c.clock.Now())
-		return false, nil
+	co := c.groups
+	sh, next, ok := co.nextTimer(func(t groups.Timer) bool { return !t.IO && !co.keptAlive(t) })
+	at := target
+	if ok && next.Deadline.Before(at) {
+		at = next.Deadline
 	}
-	c.clock.moveTo(target)
-	return true, nil
+	if t := c.nextTask(); t != nil && t.at.Before(at) {
+		at = t.at
+	}
+	if t, has := co.scripts.deadline(); has && t.Before(at) {
+		at = t
+	}
+	if _, t, has := co.nextTimer(co.blocks); has && !t.Deadline.After(at) {
+		return false, &t
+	}
+	c.leap(at)
+	now := c.clock.Now()
+	if ok && !next.Deadline.After(now) {
+		co.apply(now, sh, sh.Tick(now))
+		co.apply(now, sh, sh.Flush(now))
+	} else {
+		c.tick(now)
+	}
+	c.endTurn(now)
+	// At the target itself there may be more than one.
+	return !at.Before(target) && !c.due(now), nil
 }
 
-// nextTimer is the shards' earliest timer that counts for FastForward: one that only delays an answer runs on real time.
-func (co *coordinator) nextTimer() (sh *shard, t groups.Timer, ok bool) {
+// leap moves the clock. The living have just been heard, whatever the time between, and who only waits for an answer waits as long as before.
+func (c *Cluster) leap(to time.Time) {
+	before := c.clock.Now()
+	c.clock.moveTo(to)
+	now := c.clock.Now()
+	for _, p := range c.groups.order {
+		sh := c.groups.shards[p]
+		sh.ShiftWaits(now.Sub(before))
+		sh.TouchAll(now, c.groups.living)
+	}
+}
+
+// due tells whether something is to be done now.
+func (c *Cluster) due(now time.Time) bool {
+	at, ok := c.deadline()
+	return ok && !at.After(now)
+}
+
+// nextTimer is the earliest of the shards' timers that want says yes to.
+func (co *coordinator) nextTimer(want func(groups.Timer) bool) (sh *shard, t groups.Timer, ok bool) {
 	for _, p := range co.order {
-		for _, other := range co.shards[p].Timers() {
-			if other.IO {
-				continue
-			}
-			if !ok || other.Deadline.Before(t.Deadline) {
-				sh, t, ok = co.shards[p], other, true
-			}
-			break // they are in order of deadline
+		if other, has := co.shards[p].NextTimer(want); has && (!ok || other.Deadline.Before(t.Deadline)) {
+			sh, t, ok = co.shards[p], other, true
 		}
 	}
 	return sh, t, ok
 }
 
-// someoneLiving tells whether a group has a member whose client could still answer.
-func (co *coordinator) someoneLiving(group string) bool {
-	s, ok := co.c.GroupState(group)
-	if !ok {
-		return false
-	}
-	for _, m := range s.Members {
-		if m.ParkedIn != "join" && m.ParkedIn != "sync" && co.living(group, m.ID) {
-			return true
-		}
-	}
-	return false
+// keptAlive tells whether a timer is the session of a member that counts as heartbeating.
+func (co *coordinator) keptAlive(t groups.Timer) bool {
+	return t.Kind == "session" && co.living(t.Group, t.Member)
 }
 
-// awaitClients waits, in real time, until the timer has gone because the clients it waits for have answered.
+// blocks tells whether time must not pass a timer: a living client can still do what it waits for.
+func (co *coordinator) blocks(t groups.Timer) bool {
+	return t.WaitsForClients && len(co.awaited(t)) > 0
+}
+
+// awaited are the living members for whose doing a timer waits.
+func (co *coordinator) awaited(t groups.Timer) []string {
+	sh, err := co.c.groupShard(t.Group)
+	if err != nil {
+		return nil
+	}
+	var ids []string
+	for _, id := range sh.AwaitedBy(t) {
+		if co.living(t.Group, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// awaitClients waits, in real time, until the timer has gone because the clients it waits for have answered, or none of them is left.
 func (c *Cluster) awaitClients(t groups.Timer, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	err := c.Await(ctx, func() bool {
-		_, next, ok := c.groups.nextTimer()
-		return !ok || next != t || !c.groups.someoneLiving(t.Group)
-	})
-	if err == context.DeadlineExceeded {
-		return fmt.Errorf("FastForward: group %q waits for its members (%s timer) and they did not answer within %s of real time: %s", t.Group, t.Kind, limit, c.silent(t.Group))
+	stands := func() bool {
+		_, _, there := c.groups.nextTimer(func(o groups.Timer) bool { return o == t })
+		return there && c.groups.blocks(t)
 	}
-	return err
-}
-
-// silent names the members that could answer and don't.
-func (c *Cluster) silent(group string) string {
-	names := ""
+	err := c.Await(ctx, func() bool { return !stands() })
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	var names []string
 	c.loop.do(func() {
-		s, _ := c.GroupState(group)
-		for _, m := range s.Members {
-			if m.ParkedIn == "" && c.groups.living(group, m.ID) {
-				names += fmt.Sprintf(" %q (member %s)", m.ClientID, m.ID)
+		s, _ := c.GroupState(t.Group)
+		for _, id := range c.groups.awaited(t) {
+			for _, m := range s.Members {
+				if m.ID == id {
+					names = append(names, fmt.Sprintf("client %q (member %s)", m.ClientID, m.ID))
+				}
 			}
 		}
 	})
-	if names == "" {
-		return "nobody is left to answer"
-	}
-	return "waiting for" + names
+	return fmt.Errorf("the %s timer of group %q waits for %s, which did not answer within %s of real time; pause or evict who is not to answer",
+		t.Kind, t.Group, strings.Join(names, ", "), limit)
 }

@@ -109,6 +109,12 @@ func hint(p *wire.FetchPartition) bool {
 // read reads one partition, in Kafka's order of checks.
 func (f *fetching) read(t *target, out *wire.FetchPartition, res *result, limit int, first bool) {
 	part := t.part
+	if f.r.fails != nil {
+		if code, bad := f.r.fails(part.Topic, part.TopicID, part.Partition); bad {
+			*out = wire.NewFetchPartition(part.Partition, code)
+			return
+		}
+	}
 	p := t.p
 	p.mu.Lock()
 	for p.deleted.Load() {
@@ -159,6 +165,7 @@ func (f *fetching) read(t *target, out *wire.FetchPartition, res *result, limit 
 		fail(wire.Code(got.Code))
 		return
 	}
+	p.noteFetch(f.r.client, part.FetchOffset)
 	*out = wire.NewFetchPartition(part.Partition, wire.None)
 	out.HighWatermark, out.LastStableOffset, out.LogStartOffset = got.HighWatermark, got.LastStable, got.LogStart
 	if got.HasDiverging {

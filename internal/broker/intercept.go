@@ -71,6 +71,19 @@ type Action struct {
 type rules struct {
 	mu   sync.Mutex
 	list atomic.Pointer[[]*Rule]
+	// idle are the names of removed rules that never acted: their test believes in a fault that never was.
+	idle []string
+}
+
+// mayTake tells whether a rule may be meant for a request, without asking what runs user code or counts.
+func (rs *rules) mayTake(r *request) bool {
+	for _, rule := range rs.all() {
+		if (rule.Key == AnyKey || rule.Key == r.key) && (rule.Client == "" || rule.Client == r.client) && (rule.Broker == 0 || rule.Broker == r.node.id) &&
+			(rule.Group == "" || slices.Contains(groupsOf(r.body), rule.Group)) {
+			return true
+		}
+	}
+	return false
 }
 
 // AddRule makes a rule count from the next request on.
@@ -86,6 +99,9 @@ func (c *Cluster) RemoveRule(r *Rule) {
 	c.rules.mu.Lock()
 	defer c.rules.mu.Unlock()
 	r.mu.Lock()
+	if !r.removed && !r.Internal && r.acted == 0 {
+		c.rules.idle = append(c.rules.idle, r.idleName())
+	}
 	r.removed = true
 	r.mu.Unlock()
 	next := slices.DeleteFunc(slices.Clone(c.rules.all()), func(o *Rule) bool { return o == r })
@@ -105,22 +121,25 @@ func (rs *rules) all() []*Rule {
 
 // Unmatched names the rules that never acted on a request.
 func (c *Cluster) Unmatched() []string {
-	var names []string
+	c.rules.mu.Lock()
+	names := slices.Clone(c.rules.idle)
+	c.rules.mu.Unlock()
 	for _, r := range c.rules.all() {
-		if r.Internal {
-			continue
-		}
 		r.mu.Lock()
-		if r.acted == 0 {
-			name := r.Name
-			if r.matched > 0 {
-				name += fmt.Sprintf(" (%d requests matched, all of them let pass by After(%d))", r.matched, r.After)
-			}
-			names = append(names, name)
+		if !r.Internal && r.acted == 0 {
+			names = append(names, r.idleName())
 		}
 		r.mu.Unlock()
 	}
 	return names
+}
+
+// idleName names a rule that never acted, with the reason if it is known. With r.mu held.
+func (r *Rule) idleName() string {
+	if r.matched > 0 {
+		return fmt.Sprintf("%s (%d requests matched, all of them let pass by After(%d))", r.Name, r.matched, r.After)
+	}
+	return r.Name
 }
 
 // Acted is on how many requests the rule has acted.
@@ -138,7 +157,7 @@ func (r *Rule) takes(c *Cluster, call *Call) bool {
 	if r.Group != "" && !slices.Contains(groupsOf(call.Request), r.Group) {
 		return false
 	}
-	if (r.Topic != "" || r.Partition >= 0) && !c.names(call.Request, r.Topic, r.Partition) {
+	if (r.Topic != "" || r.Partition >= 0) && !c.names(call, r.Topic, r.Partition) {
 		return false
 	}
 	r.mu.Lock()
@@ -172,6 +191,7 @@ func (c *Cluster) userBool(r *Rule, call *Call) (yes bool) {
 // intercepted runs a request's handler, with what the test wants done before and after it.
 func (c *Cluster) intercepted(r *request, fn handler) (answer, error) {
 	r.conn.requests.add(r)
+	c.changed()
 	if err := r.atPause(); err != nil {
 		return nil, err
 	}
@@ -202,7 +222,7 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 			return nil, fmt.Errorf("%s: cut by the test before it was handled", rule.Name)
 		case a.Fail != nil:
 			c.noteRule(rule, r, "failed with "+a.Fail.String())
-			if rule.failsPart(r) {
+			if failsPart(rule, r) {
 				partial = append(partial, rule)
 				continue
 			}
@@ -220,7 +240,8 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 				return nil, err
 			}
 		case a.Hold != nil:
-			if err := r.conn.waitAt(a.Hold, r); err != nil {
+			c.noteRule(rule, r, "stands here before it is handled")
+			if err := r.conn.waitAt(a.Hold, r, sent); err != nil {
 				return nil, err
 			}
 		case a.HoldReply != nil, a.LoseReply, a.Observe != nil:
@@ -238,7 +259,8 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 			call.Response, _ = ans.(kmsg.Response)
 			c.userObserve(rule, call)
 		case a.HoldReply != nil:
-			if err := r.conn.waitAt(a.HoldReply, r); err != nil {
+			c.noteRule(rule, r, "was handled; its answer stands here")
+			if err := r.conn.waitAt(a.HoldReply, r, sent); err != nil {
 				return nil, err
 			}
 		case a.LoseReply:
@@ -313,52 +335,54 @@ func (g *Gate) enter(call *Call) (open <-chan struct{}, leave func()) {
 	}
 }
 
+// orphan says what becomes of a waiting request when its client ends the connection.
+type orphan bool
+
+const (
+	// sent: the request has been sent and takes effect all the same, as in Kafka.
+	sent orphan = true
+	// unhandled: it is dropped. The client's process or network is what hangs; it never got here.
+	unhandled orphan = false
+)
+
 // waitAt keeps the request at a gate. The connection reads one frame ahead meanwhile, so that a client that gives up is noticed.
-func (c *conn) waitAt(g *Gate, r *request) error {
+func (c *conn) waitAt(g *Gate, r *request, o orphan) error {
 	open, leave := g.enter(&Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body})
 	defer leave()
-	return c.waitFor(open)
+	return c.waitFor(open, o)
 }
 
+// sleep waits for d of real time.
 func (c *conn) sleep(d time.Duration) error {
-	t := time.NewTimer(d)
+	over := make(chan struct{})
+	t := time.AfterFunc(d, func() { close(over) })
 	defer t.Stop()
-	ready := make(chan struct{})
-	stop := make(chan struct{})
-	defer close(stop)
-	go func() {
-		select {
-		case <-t.C:
-			close(ready)
-		case <-stop:
-		}
-	}()
-	return c.waitFor(ready)
+	return c.waitFor(over, sent)
 }
 
-func (c *conn) waitFor(ready <-chan struct{}) error {
+func (c *conn) waitFor(ready <-chan struct{}, o orphan) error {
 	select {
 	case <-ready:
 		return nil
 	default:
 	}
-	ahead := c.readAhead()
-	select {
-	case <-ready:
-		return nil
-	case <-c.done:
-		return errClosed
-	case f := <-ahead:
-		ahead <- f
-		if f.err != nil {
-			return f.err
-		}
+	var ahead chan frameOrError
+	if o == unhandled {
+		ahead = c.readAhead()
 	}
-	select {
-	case <-ready:
-		return nil
-	case <-c.done:
-		return errClosed
+	for {
+		select {
+		case <-ready:
+			return nil
+		case <-c.done:
+			return errClosed
+		case f := <-ahead:
+			ahead <- f // left for conn.next
+			if f.err != nil {
+				return f.err
+			}
+			ahead = nil
+		}
 	}
 }
 

@@ -5,23 +5,48 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/fakekafka/fakekafka/fetchsession"
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
 // What a rule's Topic and Partition mean for each API: which requests name them, and how only the named part fails.
 
-// names tells whether a request is about a topic ("": any) and partition (-1: any). A Fetch is about what it names; an incremental one that names
-// nothing may be about any of its session's, so its answer is what is looked at (failFetched).
-func (c *Cluster) names(req kmsg.Request, topic string, partition int32) bool {
+// names tells whether a request is about a topic ("": any) and partition (-1: any). An incremental Fetch is about what its session has,
+// too.
+func (c *Cluster) names(call *Call, topic string, partition int32) bool {
 	found := false
-	eachPartition(req, func(name string, id [16]byte, p int32) bool {
+	eachPartition(call.Request, func(name string, id [16]byte, p int32) bool {
 		found = c.isTopic(name, id, topic) && (partition < 0 || p < 0 || p == partition)
 		return !found
 	})
-	if f, ok := req.(*kmsg.FetchRequest); ok && !found {
-		return f.SessionEpoch > 0
+	if f, ok := call.Request.(*kmsg.FetchRequest); ok && !found && f.SessionEpoch > 0 {
+		return c.sessionHas(call.Broker, f.SessionID, topic, partition)
 	}
 	return found
+}
+
+// sessionHas tells whether a fetch session of a broker is about a topic and partition.
+func (c *Cluster) sessionHas(broker, session int32, topic string, partition int32) bool {
+	n := c.nodeByID(broker)
+	if n == nil {
+		return false
+	}
+	sh := n.sessions.Load().shardOf(session)
+	if sh == nil {
+		return false
+	}
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	s := sh.Session(session)
+	if s == nil {
+		return false
+	}
+	o := s.Holder.(*openSession)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.ContainsFunc(s.Members(), func(m *fetchsession.Member) bool {
+		return c.isTopic(m.Topic, m.TopicID, topic) && (partition < 0 || m.Partition.Partition == partition)
+	})
 }
 
 // isTopic tells whether a topic, given by name or by id, is the wanted one; "" wants any.
@@ -153,13 +178,22 @@ func eachPartition(req kmsg.Request, visit func(name string, id [16]byte, p int3
 	}
 }
 
-// failsPart tells whether a Fail rule fails only what it names: the other partitions of the request are served.
-func (r *Rule) failsPart(req *request) bool {
-	if r.Topic == "" && r.Partition < 0 {
-		return false
+// failsPart tells whether a Fail rule fails only what it names: the other partitions of the request are served. A Fetch has most of its errors
+// at the partitions, which an incremental one need not name, so there the handler itself puts them in.
+func failsPart(rule *Rule, r *request) bool {
+	switch r.key {
+	case wire.Fetch:
+		return !failsWholeFetch(*rule.Action.Fail)
+	case wire.Produce, wire.OffsetCommit:
+		return rule.Topic != "" || rule.Partition >= 0
 	}
-	switch req.key {
-	case wire.Produce, wire.Fetch, wire.OffsetCommit:
+	return false
+}
+
+// failsWholeFetch are the errors that a Fetch has at its top.
+func failsWholeFetch(code wire.Code) bool {
+	switch code {
+	case wire.FetchSessionIDNotFound, wire.InvalidFetchSessionEpoch, wire.FetchSessionTopicIDError, wire.UnknownServerError:
 		return true
 	}
 	return false
@@ -183,15 +217,13 @@ func (c *Cluster) handlePartly(r *request, fn handler, failing []*Rule) (answer,
 		return r.producePartly(fn, req, code)
 	case *kmsg.OffsetCommitRequest:
 		return r.commitPartly(fn, req, code)
-	default:
-		ans, err := r.run(fn)
-		if f, ok := ans.(*wire.FetchResponse); ok {
-			failFetched(f, code)
-		}
-		return ans, err
+	default: // Fetch
+		r.fails = code
+		return r.run(fn)
 	}
 }
 
+// failCode is the error of a partition that the test fails.
 type failCode func(name string, id [16]byte, p int32) (wire.Code, bool)
 
 // producePartly appends the partitions that don't fail.
@@ -287,16 +319,4 @@ func (r *request) commitPartly(fn handler, req *kmsg.OffsetCommitRequest, fails 
 	}
 	resp.Topics = append(resp.Topics, failed...)
 	return resp, nil
-}
-
-// failFetched puts errors in the place of what was read. Nothing is lost: the client asks for the same offset again.
-func failFetched(resp *wire.FetchResponse, fails failCode) {
-	for i := range resp.Topics {
-		t := &resp.Topics[i]
-		for j := range t.Partitions {
-			if code, bad := fails(t.Topic, t.TopicID, t.Partitions[j].Partition); bad {
-				t.Partitions[j] = wire.NewFetchPartition(t.Partitions[j].Partition, code)
-			}
-		}
-	}
 }

@@ -3,8 +3,8 @@ package broker
 import "github.com/twmb/franz-go/pkg/kmsg"
 
 // memberOf is the member that a group request speaks for; ok is false where it names none.
-func memberOf(r *request) (k memberKey, ok bool) {
-	switch req := r.body.(type) {
+func memberOf(body kmsg.Request) (k memberKey, ok bool) {
+	switch req := body.(type) {
 	case *kmsg.JoinGroupRequest:
 		k = memberKey{req.Group, req.MemberID}
 	case *kmsg.SyncGroupRequest:

@@ -94,11 +94,13 @@ func (q RequestQuery) takes(e *RequestEntry) bool {
 
 // Requests answers how many requests a query selects, and the recent ones among them in order of arrival.
 func (c *Cluster) Requests(q RequestQuery) (count int, recent []RequestEntry) {
+	c.logs.Lock()
+	defer c.logs.Unlock()
 	logs := []*requestLog{&c.ended}
 	for _, n := range c.nodes {
 		n.mu.Lock()
 		for cn := range n.conns {
-			logs = append(logs, &cn.requests)
+			logs = append(logs, cn.requests)
 		}
 		n.mu.Unlock()
 	}

@@ -1,10 +1,12 @@
 package broker
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
@@ -103,51 +105,83 @@ func ResolveMember(s groups.State, name string) (groups.MemberState, error) {
 
 // pause is a client whose requests wait: nothing it sends is handled, nothing it waits for is answered.
 type pause struct {
-	client    string
+	client    string // "": every client
+	broker    int32  // 0: at every broker
 	groupOnly bool
 	gate      *Gate
 }
 
-// pauses are the paused clients; replaced as a whole.
-type pauses struct {
-	mu   sync.Mutex
-	list []*pause
+func (p *pause) stops(client string, broker int32, key wire.Key) bool {
+	return (p.client == "" || p.client == client) && (p.broker == 0 || p.broker == broker) && (!p.groupOnly || IsGroupKey(key))
 }
 
-func (ps *pauses) find(client string, key wire.Key) *Gate {
+// pauses are the paused clients, and those that can't reach a broker.
+type pauses struct {
+	count atomic.Int32 // so that requests know for free that there is none
+	mu    sync.Mutex
+	list  []*pause
+}
+
+// find is the gate at which a request has to wait, nil for none.
+func (ps *pauses) find(r *request) *Gate { return ps.at(r.client, r.node.id, r.key) }
+
+func (ps *pauses) at(client string, broker int32, key wire.Key) *Gate {
+	if ps.count.Load() == 0 {
+		return nil
+	}
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	for _, p := range ps.list {
-		if p.client == client && (!p.groupOnly || IsGroupKey(key)) {
+		if p.stops(client, broker, key) {
 			return p.gate
 		}
 	}
 	return nil
 }
 
-// Paused tells whether a client is paused.
-func (c *Cluster) Paused(client string) bool {
-	c.pauses.mu.Lock()
-	defer c.pauses.mu.Unlock()
-	return slices.ContainsFunc(c.pauses.list, func(p *pause) bool { return p.client == client })
+func (ps *pauses) add(p *pause) bool {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if slices.ContainsFunc(ps.list, func(o *pause) bool { return o.client == p.client && o.broker == p.broker }) {
+		return false
+	}
+	ps.list = append(ps.list, p)
+	ps.count.Add(1)
+	return true
+}
+
+// remove takes the pauses out for which fn says so.
+func (ps *pauses) remove(fn func(*pause) bool) (removed []*pause) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.list = slices.DeleteFunc(ps.list, func(p *pause) bool {
+		if fn(p) {
+			removed = append(removed, p)
+			return true
+		}
+		return false
+	})
+	ps.count.Add(-int32(len(removed)))
+	return removed
 }
 
 // Pause stops a client, by client id: as if its process hung. With groupOnly it still produces and fetches, and only its group requests wait.
 // A heartbeat that the coordinator holds is let go, into the pause.
 func (c *Cluster) Pause(client string, groupOnly bool) error {
-	c.pauses.mu.Lock()
-	if slices.ContainsFunc(c.pauses.list, func(p *pause) bool { return p.client == client }) {
-		c.pauses.mu.Unlock()
-		return fmt.Errorf("client %q is paused already", client)
+	return c.stopClient(&pause{client: client, groupOnly: groupOnly, gate: c.NewGate("pause of " + client)},
+		fmt.Sprintf("client %q is paused already", client))
+}
+
+func (c *Cluster) stopClient(p *pause, twice string) error {
+	if !c.pauses.add(p) {
+		return errors.New(twice)
 	}
-	c.pauses.list = append(c.pauses.list, &pause{client, groupOnly, c.NewGate("pause of " + client)})
-	c.pauses.mu.Unlock()
-	c.pausing.Add(1)
 	ok := c.loop.do(func() {
-		c.historyAdd(EventPaused, client, "paused by the test")
-		for _, p := range c.groups.order {
-			for _, w := range c.groups.sortedWaiting(c.groups.shards[p]) {
-				if w.r != nil && w.r.client == client {
+		c.historyAdd(EventPaused, p.client, p.gate.Name)
+		for _, sp := range c.groups.order {
+			sh := c.groups.shards[sp]
+			for _, w := range c.groups.sortedWaiting(sh) {
+				if w.voice != nil && p.stops(w.client.ID, sh.node, wire.Heartbeat) {
 					c.groups.release(w)
 				}
 			}
@@ -161,47 +195,71 @@ func (c *Cluster) Pause(client string, groupOnly bool) error {
 
 // Resume lets a paused client go on.
 func (c *Cluster) Resume(client string) error {
-	c.pauses.mu.Lock()
-	i := slices.IndexFunc(c.pauses.list, func(p *pause) bool { return p.client == client })
-	if i < 0 {
-		c.pauses.mu.Unlock()
+	if !c.goOn(func(p *pause) bool { return p.client == client && p.broker == 0 }) {
 		return fmt.Errorf("client %q is not paused", client)
 	}
-	p := c.pauses.list[i]
-	c.pauses.list = slices.Delete(slices.Clone(c.pauses.list), i, i+1)
-	c.pauses.mu.Unlock()
-	c.pausing.Add(-1)
-	if !c.loop.do(func() { c.historyAdd(EventResumed, client, "resumed by the test") }) {
-		return errClosed
-	}
-	p.gate.Open()
 	return nil
 }
 
-// ResumeAll lifts every pause.
-func (c *Cluster) ResumeAll() {
-	c.pauses.mu.Lock()
-	list := c.pauses.list
-	c.pauses.list = nil
-	c.pauses.mu.Unlock()
-	c.pausing.Add(-int32(len(list)))
-	for _, p := range list {
+// goOn ends pauses.
+func (c *Cluster) goOn(which func(*pause) bool) bool {
+	removed := c.pauses.remove(which)
+	c.loop.do(func() {
+		for _, p := range removed {
+			c.historyAdd(EventResumed, p.client, "end of the "+p.gate.Name)
+		}
+		c.groups.scripts.resumed()
+	})
+	for _, p := range removed {
 		p.gate.Open()
 	}
+	return len(removed) > 0
 }
 
-// atPause waits while the request's client is paused.
-func (r *request) atPause() error {
-	for r.cluster.pausing.Load() > 0 {
-		g := r.cluster.pauses.find(r.client, r.key)
-		if g == nil {
-			return nil
+// Isolate cuts clients off from a broker, as a network does that loses every packet: what they send there gets no answer, and their
+// connections stay. Without clients it cuts off all.
+func (c *Cluster) Isolate(broker int32, clients ...string) error {
+	if _, err := c.needNode(broker); err != nil {
+		return err
+	}
+	if len(clients) == 0 {
+		clients = []string{""}
+	}
+	for _, client := range clients {
+		who := "client " + client
+		if client == "" {
+			who = "all clients"
 		}
-		if err := r.conn.waitAt(g, r); err != nil {
+		p := &pause{client: client, broker: broker, gate: c.NewGate(fmt.Sprintf("isolation of broker %d from %s", broker, who))}
+		if err := c.stopClient(p, fmt.Sprintf("broker %d is isolated from %s already", broker, who)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Heal ends what Isolate did at a broker.
+func (c *Cluster) Heal(broker int32) error {
+	if _, err := c.needNode(broker); err != nil {
+		return err
+	}
+	if !c.goOn(func(p *pause) bool { return p.broker == broker }) {
+		return fmt.Errorf("broker %d is not isolated from anybody", broker)
+	}
+	return nil
+}
+
+// atPause waits while the request's client is paused. what says what becomes of a request whose client goes meanwhile.
+func (r *request) atPause() error {
+	for {
+		g := r.cluster.pauses.find(r)
+		if g == nil {
+			return nil
+		}
+		if err := r.conn.waitAt(g, r, unhandled); err != nil {
+			return err
+		}
+	}
 }
 
 // DropConnections cuts all connections of a client id and answers how many there were.
@@ -224,26 +282,48 @@ func (c *Cluster) DropConnections(client string) int {
 	return n
 }
 
-// members remembers by which connection a member speaks, so that FastForward knows the living.
 type memberKey struct{ group, member string }
 
-// heard notes who speaks for a member. On the loop.
-func (co *coordinator) heard(r *request) {
-	if k, ok := memberOf(r); ok {
-		co.voices[k] = r.conn
+// heard notes who speaks for the member that a request names. On the loop.
+func (co *coordinator) heard(w *waitingRequest) {
+	if k, ok := memberOf(w.body); ok && w.voice != nil {
+		co.voices[k] = w.voice
 	}
 }
 
-// living tells whether a member's client is connected and not paused. On the loop.
-func (co *coordinator) living(group, member string) bool {
-	cn := co.voices[memberKey{group, member}]
-	if cn == nil {
-		return false
+// noteVoice follows the members' ids: a join learns its own only here.
+func (co *coordinator) noteVoice(ev groups.Event) {
+	k := memberKey{ev.Group, ev.Member}
+	switch ev.Kind {
+	case groups.EventJoined, groups.EventReplaced:
+		if w := co.handling; w != nil && w.voice != nil {
+			co.voices[k] = w.voice
+		}
+	case groups.EventLeft, groups.EventExpired, groups.EventEvicted:
+		delete(co.voices, k)
 	}
+}
+
+// living tells whether a member can be heard: its client is connected and not paused, its script not silent. On the loop.
+func (co *coordinator) living(group, member string) bool {
+	v := co.voices[memberKey{group, member}]
+	return v != nil && v.alive()
+}
+
+// alive tells whether the client is connected and its heartbeats come through.
+func (c *conn) alive() bool {
 	select {
-	case <-cn.done:
+	case <-c.done:
 		return false
 	default:
 	}
-	return !co.c.Paused(cn.clientID())
+	return c.cluster.pauses.at(c.clientID(), c.node.id, wire.Heartbeat) == nil
+}
+
+// voice is who speaks in a request of a member.
+func (r *request) voice() voice {
+	if r.script != nil {
+		return r.script
+	}
+	return r.conn
 }

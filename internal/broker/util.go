@@ -3,6 +3,7 @@ package broker
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/fakekafka/fakekafka/internal/config"
 	"github.com/fakekafka/fakekafka/partitionlog"
@@ -42,4 +43,13 @@ func logConfig(t *config.Topic, v *config.Values) partitionlog.Config {
 		c.TimestampType = partitionlog.LogAppendTime
 	}
 	return c
+}
+
+// afterReal runs fn on the control loop after d of real time, unless the cluster is closed before.
+func (c *Cluster) afterReal(d time.Duration, fn func()) {
+	c.spawn(func() {
+		if sleepUnless(d, c.closing) {
+			c.loop.post(fn)
+		}
+	})
 }

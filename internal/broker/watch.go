@@ -22,12 +22,13 @@ type watcher struct {
 func (c *Cluster) Await(ctx context.Context, check func() bool) error {
 	w := &watcher{check: check, met: make(chan struct{})}
 	ok := c.loop.do(func() {
+		c.watchers.count.Add(1) // before the look: a change off the loop right after it must find that somebody waits
 		if check() {
+			c.watchers.count.Add(-1)
 			close(w.met)
 			return
 		}
 		c.watchers.list = append(c.watchers.list, w)
-		c.watchers.count.Add(1)
 	})
 	if !ok {
 		return errClosed
