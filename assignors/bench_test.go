@@ -87,24 +87,32 @@ func benchServer(b *testing.B, name string, a ServerAssignor, in ServerInput, jo
 }
 
 // BenchmarkJoins is what the coordinator of a starting group asks for: members come one after the other until the group is
-// complete.
+// complete. "ordered" keeps the lists in the order of Kafka's sets.
 func BenchmarkJoins(b *testing.B) {
-	full := serverGroup(1_000, 100, 100)
-	b.ReportAllocs()
-	defer reportCPU(b)()
-	for b.Loop() {
-		in := full
-		in.Members = make([]ServerMember, 0, len(full.Members))
-		for _, m := range full.Members {
-			in.Members = append(in.Members, m)
-			targets, err := NewUniform().Assign(in)
-			if err != nil {
-				b.Fatal(err)
+	u := NewUniform()
+	for _, way := range []struct {
+		name   string
+		assign func(ServerInput) (map[string]Partitions, error)
+	}{{"plain", u.Assign}, {"ordered", u.(OrderedServerAssignor).AssignOrdered}} {
+		b.Run(way.name, func(b *testing.B) {
+			full := serverGroup(1_000, 100, 100)
+			b.ReportAllocs()
+			defer reportCPU(b)()
+			for b.Loop() {
+				in := full
+				in.Members = make([]ServerMember, 0, len(full.Members))
+				for _, m := range full.Members {
+					in.Members = append(in.Members, m)
+					targets, err := way.assign(in)
+					if err != nil {
+						b.Fatal(err)
+					}
+					for i := range in.Members {
+						in.Members[i].Target = targets[in.Members[i].ID]
+					}
+				}
 			}
-			for i := range in.Members {
-				in.Members[i].Target = targets[in.Members[i].ID]
-			}
-		}
+		})
 	}
 }
 

@@ -26,14 +26,16 @@ type topicTable struct {
 // not know fails the computation: it can only have vanished between the coordinator's two looks at the metadata.
 func newTopicTable(name string, in ServerInput) (*topicTable, error) {
 	var ids []TopicID
+	limit := 1 << 16
 	for i := range in.Members {
 		if i > 0 && in.Homogeneous {
 			break
 		}
 		if ts := in.Members[i].Topics; i == 0 || !sameSlice(ts, in.Members[i-1].Topics) {
 			ids = append(ids, ts...)
-			if len(ids) > 1<<16 { // many members, few topics: keep the list short
+			if len(ids) > limit { // many members, few topics: keep the list short
 				ids = sortedTopicIDs(ids)
+				limit = max(limit, 2*len(ids))
 			}
 		}
 	}

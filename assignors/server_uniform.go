@@ -241,7 +241,9 @@ func (t *topicTable) indices(target Partitions, to []int32) []int32 {
 type targetBuilder struct {
 	table   *topicTable
 	numbers []int32
-	scratch []int32
+	scratch []int32  // of build
+	keys    []uint64 // of byTopic, as is
+	indices []int32
 }
 
 // build joins what a member keeps, which is sorted by topic, with what it gains.
@@ -254,11 +256,32 @@ func (b *targetBuilder) build(kept, gains []int32) Partitions {
 	switch {
 	case slices.IsSorted(all):
 	case b.table.ordered:
-		slices.SortStableFunc(all, func(x, y int32) int { return cmp.Compare(b.table.placeOf(x), b.table.placeOf(y)) })
+		b.byTopic(all)
 	default:
 		slices.Sort(all)
 	}
 	return b.target(all)
+}
+
+// byTopic puts indices in the order of their topics and leaves each topic's as they stand.
+func (b *targetBuilder) byTopic(all []int32) {
+	keys, end, place := b.keys[:0], int32(-1), 0
+	for i, p := range all {
+		if p >= end || p < b.table.first[place] {
+			place = b.table.placeOf(p)
+			end = b.table.first[place+1]
+		}
+		keys = append(keys, uint64(place)<<32|uint64(i))
+	}
+	b.keys = keys
+	if slices.IsSorted(keys) {
+		return
+	}
+	slices.Sort(keys)
+	b.indices = append(b.indices[:0], all...)
+	for i, key := range keys {
+		all[i] = b.indices[uint32(key)]
+	}
 }
 
 // target turns partition indices, sorted by topic, into a target.
@@ -271,10 +294,11 @@ func (b *targetBuilder) target(all []int32) Partitions {
 	}
 	numbers := b.numbers[:len(all):len(all)]
 	b.numbers = b.numbers[len(all):]
-	topics, end := 0, int32(0)
+	topics, end, first := 0, int32(0), int32(0)
 	for _, p := range all {
-		if p >= end {
-			topics, end = topics+1, b.table.first[b.table.placeOf(p)+1]
+		if p >= end || p < first {
+			place := b.table.placeOf(p)
+			topics, first, end = topics+1, b.table.first[place], b.table.first[place+1]
 		}
 	}
 	target := make(Partitions, topics)
