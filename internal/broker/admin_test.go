@@ -28,7 +28,8 @@ func TestQuotaEntities(t *testing.T) {
 		{"removing what is not set", []quotaPart{user}, []quotaOp{{"producer_byte_rate", 0, true}}, true},
 		{"nobody", nil, nil, false},
 		{"an unknown type", []quotaPart{{"group", name("g")}}, nil, false},
-		{"a type twice", []quotaPart{user, user}, nil, false},
+		{"a type twice: the last counts", []quotaPart{{quotaUser, name("")}, user}, nil, true},
+		{"removing what there is not", []quotaPart{user}, []quotaOp{{"nope", 0, true}}, true},
 		{"an empty name", []quotaPart{{quotaUser, name("")}}, nil, false},
 		{"an address with a user", []quotaPart{ip, user}, nil, false},
 		{"no address", []quotaPart{{quotaIP, name("no such host!")}}, nil, false},
@@ -119,6 +120,7 @@ func TestTelemetryRules(t *testing.T) {
 	require.Equal(t, wire.TelemetryTooLarge, push(22*time.Second, false, 7, 4, 101))
 	require.Equal(t, wire.UnknownSubscriptionID, push(32*time.Second, false, 8, 0, 10))
 	require.Equal(t, wire.None, i.get(start.Add(33*time.Second)), "it must ask again, so it may")
+	require.Equal(t, wire.ThrottlingQuotaExceeded, push(34*time.Second, false, 7, 0, 10), "asking doesn't allow an early push")
 	require.Equal(t, wire.None, push(34*time.Second, true, 7, 0, 10), "the last one is never too early")
 	require.Equal(t, wire.InvalidRequest, push(60*time.Second, false, 7, 0, 10), "it said that it ends")
 }
@@ -158,6 +160,9 @@ func TestFeatures(t *testing.T) {
 	require.Equal(t, wire.InvalidUpdateVersion, update("group.version", 0, featureUpgrade), "that is a downgrade")
 	require.Equal(t, wire.InvalidUpdateVersion, update("group.version", 0, 7))
 	require.Equal(t, wire.None, update("group.version", 1, featureUpgrade), "the level it has")
+	require.Equal(t, wire.InvalidUpdateVersion, update("metadata.version", 29, featureUnsafeDowngrade))
+	require.Equal(t, wire.None, update("kraft.version", 1, featureUpgrade))
+	require.Equal(t, wire.InvalidUpdateVersion, update("kraft.version", 0, featureSafeDowngrade), "there is no way back")
 	require.Equal(t, wire.None, update("group.version", 0, featureSafeDowngrade))
 	require.Equal(t, wire.UnsupportedVersion, heartbeat(), "the feature is off")
 	require.Equal(t, wire.None, update("group.version", 1, featureUpgrade))
@@ -213,4 +218,44 @@ func TestConfigChangesTakeEffectAtOnce(t *testing.T) {
 	require.EqualValues(t, 5000, limit(), "the broker's setting is the topic's default")
 	alter(kmsg.ConfigResourceTypeTopic, "t", "max.message.bytes", "7000")
 	require.EqualValues(t, 7000, limit())
+}
+
+func TestScramChangesOfOneUser(t *testing.T) {
+	t.Parallel()
+	s := scramCredentials{}
+	s.set("has", 1, scramCredential{})
+	up := func(mechanism int8, iterations int32) kmsg.AlterUserSCRAMCredentialsRequestUpsertion {
+		u := kmsg.NewAlterUserSCRAMCredentialsRequestUpsertion()
+		u.Name, u.Mechanism, u.Iterations = "has", mechanism, iterations
+		return u
+	}
+	del := func(mechanism int8) kmsg.AlterUserSCRAMCredentialsRequestDeletion {
+		d := kmsg.NewAlterUserSCRAMCredentialsRequestDeletion()
+		d.Name, d.Mechanism = "has", mechanism
+		return d
+	}
+	type ups = []kmsg.AlterUserSCRAMCredentialsRequestUpsertion
+	type dels = []kmsg.AlterUserSCRAMCredentialsRequestDeletion
+	for _, c := range []struct {
+		what string
+		ups  ups
+		dels dels
+		want wire.Code
+	}{
+		{"one change", ups{up(1, 4096)}, nil, wire.None},
+		{"two good ones", ups{up(1, 4096), up(2, 4096)}, nil, wire.DuplicateResource},
+		{"good, then bad", ups{up(1, 4096), up(1, 1)}, nil, wire.DuplicateResource},
+		{"bad, then good", ups{up(1, 1), up(1, 4096)}, nil, wire.UnacceptableCredential},
+		{"deleted and set", ups{up(1, 4096)}, dels{del(1)}, wire.DuplicateResource},
+		{"not there to be deleted, and set", ups{up(1, 4096)}, dels{del(2)}, wire.ResourceNotFound},
+		{"an unknown mechanism, then a good one", nil, dels{del(9), del(1)}, wire.UnsupportedSASLMechanism},
+	} {
+		req := kmsg.NewPtrAlterUserSCRAMCredentialsRequest()
+		req.Upsertions, req.Deletions = c.ups, c.dels
+		code := wire.None
+		if err := s.check(req)["has"]; err != nil {
+			code = err.code
+		}
+		require.Equal(t, c.want, code, c.what)
+	}
 }

@@ -73,15 +73,18 @@ func (r *request) metadata() (answer, error) {
 	return resp, nil
 }
 
-// checkMetadataRequest finds what a version doesn't allow: asking by id before v12.
+// checkMetadataRequest finds what a version doesn't allow: asking by id before v12, and asking for neither a name nor an id.
 func checkMetadataRequest(req *kmsg.MetadataRequest) wire.Code {
-	if req.Version >= 12 {
-		return wire.None
-	}
+	nameless, byID := false, false
 	for _, t := range req.Topics {
-		if t.Topic == nil || t.TopicID != [16]byte{} {
-			return wire.InvalidRequest
-		}
+		byID = byID || t.TopicID != [16]byte{}
+		nameless = nameless || t.Topic == nil
+	}
+	switch {
+	case req.Version < 12 && (byID || nameless):
+		return wire.InvalidRequest
+	case nameless && !byID:
+		return wire.UnknownServerError // Kafka stumbles over it
 	}
 	return wire.None
 }
@@ -173,7 +176,7 @@ func metadataError(req *kmsg.MetadataRequest, code wire.Code) *kmsg.MetadataResp
 	resp.ErrorCode = int16(code)
 	for _, t := range req.Topics {
 		name := t.Topic
-		if name == nil && req.Version < 12 {
+		if name == nil {
 			name = kmsg.StringPtr("")
 		}
 		resp.Topics = append(resp.Topics, unknownTopic(name, t.TopicID, code))

@@ -61,6 +61,9 @@ func (r *request) findCoordinator() (answer, error) {
 
 func findCoordinatorError(req *kmsg.FindCoordinatorRequest, code wire.Code, text string) *kmsg.FindCoordinatorResponse {
 	resp := req.ResponseKind().(*kmsg.FindCoordinatorResponse)
+	if text == "" {
+		text = code.String() // never null
+	}
 	if req.Version < 4 {
 		resp.ErrorCode, resp.ErrorMessage, resp.NodeID, resp.Port = int16(code), &text, -1, -1
 		return resp

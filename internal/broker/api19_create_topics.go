@@ -20,13 +20,13 @@ func (r *request) createTopics() (answer, error) {
 
 // createWanted checks the topics of a request, each for itself, and creates those that are right. On the loop.
 func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer {
-	if c.countWanted(req) > maxPartitionsPerRequest {
-		return errorWithText(req, wire.PolicyViolation, "Excessively large number of partitions per request.")
-	}
 	resp := req.ResponseKind().(*kmsg.CreateTopicsResponse)
 	times := map[string]int{}
 	for _, t := range req.Topics {
 		times[t.Topic]++
+	}
+	if c.countWanted(req, times) > maxPartitionsPerRequest {
+		return errorWithText(req, wire.PolicyViolation, "Excessively large number of partitions per request.")
 	}
 	m := c.meta.Load()
 	var plans []*topicPlan
@@ -64,10 +64,11 @@ func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer
 	return resp
 }
 
-// countWanted adds up the partitions that a request asks for.
-func (c *Cluster) countWanted(req *kmsg.CreateTopicsRequest) (sum int64) {
+// countWanted adds up the partitions that a request asks for, those of names given twice not.
+func (c *Cluster) countWanted(req *kmsg.CreateTopicsRequest, times map[string]int) (sum int64) {
 	for _, t := range req.Topics {
 		switch {
+		case times[t.Topic] > 1:
 		case len(t.ReplicaAssignment) > 0:
 			sum += int64(len(t.ReplicaAssignment))
 		case t.NumPartitions == -1:
@@ -81,7 +82,7 @@ func (c *Cluster) countWanted(req *kmsg.CreateTopicsRequest) (sum int64) {
 
 func createError(name string, err *topicError) kmsg.CreateTopicsResponseTopic {
 	t := kmsg.NewCreateTopicsResponseTopic()
-	t.Topic, t.ErrorCode, t.ErrorMessage = name, int16(err.code), &err.text
+	t.Topic, t.ErrorCode, t.ErrorMessage = name, int16(err.code), message(err.text)
 	t.NumPartitions, t.ReplicationFactor, t.Configs = -1, -1, []kmsg.CreateTopicsResponseTopicConfig{}
 	return t
 }

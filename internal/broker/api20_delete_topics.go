@@ -38,7 +38,7 @@ func (c *Cluster) deleteWanted(req *kmsg.DeleteTopicsRequest) answer {
 		t := kmsg.NewDeleteTopicsResponseTopic()
 		t.Topic, t.TopicID = d.name, d.id
 		if d.err != nil {
-			t.ErrorCode, t.ErrorMessage = int16(d.err.code), &d.err.text
+			t.ErrorCode, t.ErrorMessage = int16(d.err.code), message(d.err.text)
 		} else {
 			gone = append(gone, d.topic)
 		}

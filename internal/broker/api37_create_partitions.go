@@ -33,7 +33,7 @@ func (c *Cluster) growWanted(req *kmsg.CreatePartitionsRequest) answer {
 		}
 	}
 	if added > maxPartitionsPerRequest {
-		return errorWithText(req, wire.PolicyViolation, "Unable to perform excessively large batch operation.")
+		return errorResponse(req, wire.UnknownServerError) // Kafka's controller has no code for it
 	}
 	var growths []growth
 	for _, t := range req.Topics {
@@ -47,7 +47,7 @@ func (c *Cluster) growWanted(req *kmsg.CreatePartitionsRequest) answer {
 		} else if known := m.topics[t.Topic]; known == nil {
 			out.ErrorCode = int16(wire.UnknownTopicOrPartition)
 		} else if assignments, err := planGrowth(m, known, t); err != nil {
-			out.ErrorCode, out.ErrorMessage = int16(err.code), &err.text
+			out.ErrorCode, out.ErrorMessage = int16(err.code), message(err.text)
 		} else {
 			growths = append(growths, growth{known, assignments})
 		}

@@ -61,7 +61,7 @@ func electionResult(index int32, err *topicError) kmsg.ElectLeadersResponseTopic
 	o := kmsg.NewElectLeadersResponseTopicPartition()
 	o.Partition = index
 	if err != nil {
-		o.ErrorCode, o.ErrorMessage = int16(err.code), &err.text
+		o.ErrorCode, o.ErrorMessage = int16(err.code), message(err.text)
 	}
 	return o
 }

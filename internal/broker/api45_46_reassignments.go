@@ -18,6 +18,9 @@ func (r *request) alterPartitionReassignments() (answer, error) {
 		c := r.cluster
 		resp := req.ResponseKind().(*kmsg.AlterPartitionAssignmentsResponse)
 		resp.AllowReplicationFactorChange = req.AllowReplicationFactorChange
+		if len(req.Topics) == 0 {
+			resp.ErrorMessage = kmsg.StringPtr("") // null only where there was something to do
+		}
 		for _, w := range req.Topics {
 			t := kmsg.NewAlterPartitionAssignmentsResponseTopic()
 			t.Topic = w.Topic
@@ -35,7 +38,7 @@ func reassignmentResult(index int32, err *topicError) kmsg.AlterPartitionAssignm
 	o := kmsg.NewAlterPartitionAssignmentsResponseTopicPartition()
 	o.Partition = index
 	if err != nil {
-		o.ErrorCode, o.ErrorMessage = int16(err.code), &err.text
+		o.ErrorCode, o.ErrorMessage = int16(err.code), message(err.text)
 	}
 	return o
 }
@@ -50,7 +53,7 @@ func (c *Cluster) reassignWanted(topicName string, w kmsg.AlterPartitionAssignme
 	s := p.state.Load()
 	if w.Replicas == nil {
 		if !s.reassigning() {
-			return refuse(wire.NoReassignmentInProgress, "No partition reassignment is in progress for partition %s-%d.", topicName, w.Partition)
+			return &topicError{code: wire.NoReassignmentInProgress}
 		}
 		c.partitionsChanged(map[*partition]*partitionState{p: s.cancelled(m)})
 		return nil

@@ -56,7 +56,7 @@ func (r *request) alterClientQuotas() (answer, error) {
 			e, err := newQuotaEntity(parts)
 			if err == nil {
 				if first, twice := seen[e.key()]; twice { // the first has taken effect already
-					resp.Entries[first] = quotaResult(w.Entity, refuse(wire.InvalidRequest, "Attempting to alter a client quota entity more than once in the same request."))
+					resp.Entries[first] = quotaResult(e.wire(), refuse(wire.InvalidRequest, "Attempting to alter a client quota entity more than once in the same request."))
 					continue
 				}
 				seen[e.key()] = len(resp.Entries)
@@ -65,16 +65,27 @@ func (r *request) alterClientQuotas() (answer, error) {
 			if err == nil && !req.ValidateOnly {
 				r.cluster.quotas.alter(e, ops)
 			}
-			resp.Entries = append(resp.Entries, quotaResult(w.Entity, err))
+			resp.Entries = append(resp.Entries, quotaResult(e.wire(), err))
 		}
 		return resp
 	})
 }
 
+// wire is the entity as an answer names it.
+func (e *quotaEntity) wire() []kmsg.AlterClientQuotasRequestEntryEntity {
+	var parts []kmsg.AlterClientQuotasRequestEntryEntity
+	for _, p := range e.parts {
+		o := kmsg.NewAlterClientQuotasRequestEntryEntity()
+		o.Type, o.Name = p.kind, p.name
+		parts = append(parts, o)
+	}
+	return parts
+}
+
 func quotaResult(entity []kmsg.AlterClientQuotasRequestEntryEntity, err *topicError) kmsg.AlterClientQuotasResponseEntry {
 	out := kmsg.NewAlterClientQuotasResponseEntry()
 	if err != nil {
-		out.ErrorCode, out.ErrorMessage = int16(err.code), &err.text
+		out.ErrorCode, out.ErrorMessage = int16(err.code), message(err.text)
 	}
 	for _, p := range entity {
 		o := kmsg.NewAlterClientQuotasResponseEntryEntity()

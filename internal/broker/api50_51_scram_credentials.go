@@ -56,41 +56,16 @@ func (s scramCredentials) describe(user string, twice bool) kmsg.DescribeUserSCR
 func (r *request) alterUserScramCredentials() (answer, error) {
 	req := r.body.(*kmsg.AlterUserSCRAMCredentialsRequest)
 	return onLoop(r.cluster, func() answer {
-		times := map[string]int{}
+		results := r.cluster.scram.check(req)
 		for _, d := range req.Deletions {
-			times[d.Name]++
+			if results[d.Name] == nil {
+				r.cluster.scram.delete(d.Name, d.Mechanism)
+			}
 		}
 		for _, u := range req.Upsertions {
-			times[u.Name]++
-		}
-		results := map[string]*topicError{}
-		for user, n := range times {
-			if n > 1 {
-				results[user] = refuse(wire.DuplicateResource, "A user credential cannot be altered twice in the same request")
-			}
-		}
-		for _, d := range req.Deletions {
-			if times[d.Name] > 1 {
-				continue
-			}
-			err := checkScramUser(d.Name, d.Mechanism)
-			if err == nil {
-				err = r.cluster.scram.delete(d.Name, d.Mechanism)
-			}
-			results[d.Name] = err
-		}
-		for _, u := range req.Upsertions {
-			if times[u.Name] > 1 {
-				continue
-			}
-			err := checkScramUser(u.Name, u.Mechanism)
-			if err == nil {
-				err = checkScramIterations(u.Iterations)
-			}
-			if err == nil {
+			if results[u.Name] == nil {
 				r.cluster.scram.set(u.Name, u.Mechanism, newScramCredential(u.Mechanism, u.Iterations, u.Salt, u.SaltedPassword))
 			}
-			results[u.Name] = err
 		}
 		resp := req.ResponseKind().(*kmsg.AlterUserSCRAMCredentialsResponse)
 		for _, user := range alteredUsers(req) {
@@ -98,6 +73,41 @@ func (r *request) alterUserScramCredentials() (answer, error) {
 		}
 		return resp
 	})
+}
+
+// check finds what is wrong with the changes of each user: the first thing that is, and that there is more than one.
+func (s scramCredentials) check(req *kmsg.AlterUserSCRAMCredentialsRequest) map[string]*topicError {
+	results := map[string]*topicError{}
+	seen := map[string]bool{}
+	note := func(user string, check func() *topicError) {
+		switch {
+		case results[user] != nil:
+		case seen[user]:
+			results[user] = refuse(wire.DuplicateResource, "A user credential cannot be altered twice in the same request")
+		default:
+			results[user] = check()
+		}
+		seen[user] = true
+	}
+	for _, d := range req.Deletions {
+		note(d.Name, func() *topicError {
+			err := checkScramUser(d.Name, d.Mechanism)
+			if _, has := s[d.Name][d.Mechanism]; err == nil && !has {
+				err = refuse(wire.ResourceNotFound, "Attempt to delete a user credential that does not exist")
+			}
+			return err
+		})
+	}
+	for _, u := range req.Upsertions {
+		note(u.Name, func() *topicError {
+			err := checkScramUser(u.Name, u.Mechanism)
+			if err == nil {
+				err = checkScramIterations(u.Iterations)
+			}
+			return err
+		})
+	}
+	return results
 }
 
 // alteredUsers are the users that a request names, each once.
@@ -116,7 +126,7 @@ func scramResult(user string, err *topicError) kmsg.AlterUserSCRAMCredentialsRes
 	out := kmsg.NewAlterUserSCRAMCredentialsResponseResult()
 	out.User = user
 	if err != nil {
-		out.ErrorCode, out.ErrorMessage = int16(err.code), &err.text
+		out.ErrorCode, out.ErrorMessage = int16(err.code), message(err.text)
 	}
 	return out
 }

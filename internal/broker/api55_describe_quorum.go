@@ -1,6 +1,9 @@
 package broker
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/internal/wire"
@@ -12,6 +15,7 @@ import (
 func (r *request) describeQuorum() (answer, error) {
 	req := r.body.(*kmsg.DescribeQuorumRequest)
 	resp := req.ResponseKind().(*kmsg.DescribeQuorumResponse)
+	resp.ErrorMessage = kmsg.StringPtr("") // not null
 	if len(req.Topics) != 1 || req.Topics[0].Topic != "__cluster_metadata" || len(req.Topics[0].Partitions) != 1 || req.Topics[0].Partitions[0].Partition != 0 {
 		text := wire.UnknownTopicOrPartition.String()
 		for _, w := range req.Topics {
@@ -29,7 +33,8 @@ func (r *request) describeQuorum() (answer, error) {
 	m := r.cluster.meta.Load()
 	now := r.cluster.clock.NowMillis()
 	p := kmsg.NewDescribeQuorumResponseTopicPartition()
-	p.LeaderID, p.LeaderEpoch, p.HighWatermark = r.cluster.nodes[0].id, 1, m.version
+	p.ErrorMessage = kmsg.StringPtr("")
+	p.LeaderID, p.LeaderEpoch, p.HighWatermark = m.nodes[0].id, 1, m.version
 	for i, n := range m.nodes {
 		s := kmsg.NewDescribeQuorumResponseTopicPartitionReplicaState()
 		s.ReplicaID, s.LogEndOffset, s.LastFetchTimestamp, s.LastCaughtUpTimestamp = n.id, m.version, now, now
@@ -43,10 +48,46 @@ func (r *request) describeQuorum() (answer, error) {
 	t.Topic = "__cluster_metadata"
 	t.Partitions = append(t.Partitions, p)
 	resp.Topics = append(resp.Topics, t)
+	// The controller has no listener of its own; its broker's address is the nearest truth.
+	node := kmsg.NewDescribeQuorumResponseNode()
+	node.NodeID = m.nodes[0].id
+	l := kmsg.NewDescribeQuorumResponseNodeListener()
+	l.Name, l.Host, l.Port = controllerListener, m.nodes[0].host, uint16(m.nodes[0].port)
+	node.Listeners = append(node.Listeners, l)
+	resp.Nodes = append(resp.Nodes, node)
 	return resp, nil
 }
 
-// AddRaftVoter, key 80, versions 0-1, and RemoveRaftVoter, key 81, version 0 (KIP-853): the quorum can't be changed.
-func (r *request) fixedQuorum() (answer, error) {
-	return errorWithText(r.body, wire.UnsupportedVersion, "The quorum of this cluster can't be changed."), nil
+const controllerListener = "CONTROLLER"
+
+// AddRaftVoter, key 80, versions 0-1, and RemoveRaftVoter, key 81, version 0 (KIP-853): a quorum that was given at the start, as ours,
+// can't be changed.
+
+func (r *request) addRaftVoter() (answer, error) {
+	req := r.body.(*kmsg.AddRaftVoterRequest)
+	named := slices.ContainsFunc(req.Listeners, func(l kmsg.AddRaftVoterRequestListener) bool { return l.Name == controllerListener })
+	switch {
+	case req.ClusterID != nil && *req.ClusterID != r.cluster.id:
+		return r.otherCluster(*req.ClusterID), nil
+	case req.VoterID < 0:
+		return errorWithText(req, wire.InvalidRequest, "Add voter request didn't include a valid voter"), nil
+	case !named:
+		return errorWithText(req, wire.InvalidRequest, "Add voter request didn't include the endpoint for the default listener "+controllerListener), nil
+	}
+	return errorWithText(req, wire.UnsupportedVersion, "Cluster doesn't support adding voter: its quorum is fixed"), nil
+}
+
+func (r *request) removeRaftVoter() (answer, error) {
+	req := r.body.(*kmsg.RemoveRaftVoterRequest)
+	switch {
+	case req.ClusterID != nil && *req.ClusterID != r.cluster.id:
+		return r.otherCluster(*req.ClusterID), nil
+	case req.VoterID < 0:
+		return errorWithText(req, wire.InvalidRequest, "Remove voter request didn't include a valid voter"), nil
+	}
+	return errorWithText(req, wire.UnsupportedVersion, "Cluster doesn't support removing voter: its quorum is fixed"), nil
+}
+
+func (r *request) otherCluster(id string) answer {
+	return errorWithText(r.body, wire.InconsistentClusterID, fmt.Sprintf("The given id %q doesn't match the cluster id %q", id, r.cluster.id))
 }

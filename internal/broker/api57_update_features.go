@@ -63,17 +63,14 @@ func (r *request) updateFeatures() (answer, error) {
 		for _, u := range req.FeatureUpdates {
 			kind := u.UpgradeType
 			if r.version == 0 {
-				kind = featureUpgrade
-				if u.AllowDowngrade {
-					kind = featureSafeDowngrade
-				}
+				kind = featureUpgrade // whatever AllowDowngrade says
 			}
 			if err := c.checkFeature(u.Feature, u.MaxVersionLevel, kind); err != nil {
-				return errorWithText(req, err.code, err.text)
+				return errorWithText(req, err.code, "The update failed for all features since the following feature had an error: "+err.text)
 			}
 			levels[u.Feature] = u.MaxVersionLevel
 			o := kmsg.NewUpdateFeaturesResponseResult()
-			o.Feature = u.Feature
+			o.Feature, o.ErrorMessage = u.Feature, kmsg.StringPtr("NONE")
 			resp.Results = append(resp.Results, o)
 		}
 		if !req.ValidateOnly {
@@ -99,8 +96,10 @@ func (c *Cluster) checkFeature(name string, level int16, kind int8) *topicError 
 		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade.", level, name)
 	case level > now && kind != featureUpgrade:
 		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. Can't downgrade to a newer version.", level, name)
-	case level != now && (name == "metadata.version" || name == "kraft.version"):
-		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. There is no metadata log here whose format could change.", level, name)
+	case level != now && name == "metadata.version":
+		return refuse(wire.InvalidUpdateVersion, "Unsupported metadata.version downgrade from %d to %d. There is no metadata log here whose format could change.", now, level)
+	case level < now && name == "kraft.version":
+		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. Can't downgrade the version of this feature.", level, name)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (r *request) describeCluster() (answer, error) {
 
 func describeClusterError(req *kmsg.DescribeClusterRequest, code wire.Code, text string) *kmsg.DescribeClusterResponse {
 	resp := req.ResponseKind().(*kmsg.DescribeClusterResponse)
-	resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+	resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 	resp.ControllerID, resp.EndpointType = -1, endpointBrokers
 	resp.ClusterAuthorizedOperations = noOperations
 	return resp

@@ -14,7 +14,15 @@ func errorForm(r *request, code wire.Code) answer {
 }
 
 func errorResponse(body kmsg.Request, code wire.Code) answer {
-	return errorWithText(body, code, code.String())
+	return errorWithText(body, code, "")
+}
+
+// message is the text for a client; Kafka leaves a text that would say no more than the code out, as null.
+func message(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
 }
 
 // errorWithText is errorResponse with the text for the client, which stands where the API has a message.

@@ -32,7 +32,7 @@ func adminErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respons
 		resp := req.ResponseKind().(*kmsg.CreatePartitionsResponse)
 		for _, w := range req.Topics {
 			t := kmsg.NewCreatePartitionsResponseTopic()
-			t.Topic, t.ErrorCode, t.ErrorMessage = w.Topic, int16(code), &text
+			t.Topic, t.ErrorCode, t.ErrorMessage = w.Topic, int16(code), message(text)
 			resp.Topics = append(resp.Topics, t)
 		}
 		return resp
@@ -58,7 +58,7 @@ func adminErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respons
 		return resp
 	case *kmsg.AlterPartitionAssignmentsRequest:
 		resp := req.ResponseKind().(*kmsg.AlterPartitionAssignmentsResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		for _, w := range req.Topics {
 			t := kmsg.NewAlterPartitionAssignmentsResponseTopic()
 			t.Topic = w.Topic
@@ -70,7 +70,7 @@ func adminErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respons
 		return resp
 	case *kmsg.ListPartitionReassignmentsRequest:
 		resp := req.ResponseKind().(*kmsg.ListPartitionReassignmentsResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		for _, w := range req.Topics {
 			t := kmsg.NewListPartitionReassignmentsResponseTopic()
 			t.Topic = w.Topic
@@ -108,23 +108,23 @@ func clusterErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respo
 		return describeClusterError(req, code, text)
 	case *kmsg.DescribeQuorumRequest:
 		resp := req.ResponseKind().(*kmsg.DescribeQuorumResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		return resp
 	case *kmsg.UpdateFeaturesRequest:
 		resp := req.ResponseKind().(*kmsg.UpdateFeaturesResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		return resp
 	case *kmsg.UnregisterBrokerRequest:
 		resp := req.ResponseKind().(*kmsg.UnregisterBrokerResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		return resp
 	case *kmsg.AddRaftVoterRequest:
 		resp := req.ResponseKind().(*kmsg.AddRaftVoterResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		return resp
 	case *kmsg.RemoveRaftVoterRequest:
 		resp := req.ResponseKind().(*kmsg.RemoveRaftVoterResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		return resp
 	case *kmsg.GetTelemetrySubscriptionsRequest:
 		resp := req.ResponseKind().(*kmsg.GetTelemetrySubscriptionsResponse)
@@ -149,7 +149,7 @@ func configErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respon
 		resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
 		for _, w := range req.Resources {
 			o := kmsg.NewDescribeConfigsResponseResource()
-			o.ResourceType, o.ResourceName, o.ErrorCode, o.ErrorMessage = w.ResourceType, w.ResourceName, int16(code), &text
+			o.ResourceType, o.ResourceName, o.ErrorCode, o.ErrorMessage = w.ResourceType, w.ResourceName, int16(code), message(text)
 			resp.Resources = append(resp.Resources, o)
 		}
 		return resp
@@ -157,7 +157,7 @@ func configErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respon
 		resp := req.ResponseKind().(*kmsg.AlterConfigsResponse)
 		for _, w := range req.Resources {
 			o := kmsg.NewAlterConfigsResponseResource()
-			o.ResourceType, o.ResourceName, o.ErrorCode, o.ErrorMessage = w.ResourceType, w.ResourceName, int16(code), &text
+			o.ResourceType, o.ResourceName, o.ErrorCode, o.ErrorMessage = w.ResourceType, w.ResourceName, int16(code), message(text)
 			resp.Resources = append(resp.Resources, o)
 		}
 		return resp
@@ -165,13 +165,13 @@ func configErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respon
 		resp := req.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
 		for _, w := range req.Resources {
 			o := kmsg.NewIncrementalAlterConfigsResponseResource()
-			o.ResourceType, o.ResourceName, o.ErrorCode, o.ErrorMessage = w.ResourceType, w.ResourceName, int16(code), &text
+			o.ResourceType, o.ResourceName, o.ErrorCode, o.ErrorMessage = w.ResourceType, w.ResourceName, int16(code), message(text)
 			resp.Resources = append(resp.Resources, o)
 		}
 		return resp
 	case *kmsg.DescribeClientQuotasRequest: // the entries are null, not empty
 		resp := req.ResponseKind().(*kmsg.DescribeClientQuotasResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		return resp
 	case *kmsg.AlterClientQuotasRequest:
 		resp := req.ResponseKind().(*kmsg.AlterClientQuotasResponse)
@@ -192,17 +192,17 @@ func securityErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Resp
 		return resp
 	case *kmsg.SASLAuthenticateRequest:
 		resp := req.ResponseKind().(*kmsg.SASLAuthenticateResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		return resp
 	case *kmsg.DescribeACLsRequest:
 		resp := req.ResponseKind().(*kmsg.DescribeACLsResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		return resp
 	case *kmsg.CreateACLsRequest:
 		resp := req.ResponseKind().(*kmsg.CreateACLsResponse)
 		for range req.Creations {
 			o := kmsg.NewCreateACLsResponseResult()
-			o.ErrorCode, o.ErrorMessage = int16(code), &text
+			o.ErrorCode, o.ErrorMessage = int16(code), message(text)
 			resp.Results = append(resp.Results, o)
 		}
 		return resp
@@ -210,7 +210,7 @@ func securityErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Resp
 		resp := req.ResponseKind().(*kmsg.DeleteACLsResponse)
 		for range req.Filters {
 			o := kmsg.NewDeleteACLsResponseResult()
-			o.ErrorCode, o.ErrorMessage = int16(code), &text
+			o.ErrorCode, o.ErrorMessage = int16(code), message(text)
 			resp.Results = append(resp.Results, o)
 		}
 		return resp
@@ -230,7 +230,7 @@ func securityErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Resp
 		return resp
 	case *kmsg.DescribeUserSCRAMCredentialsRequest:
 		resp := req.ResponseKind().(*kmsg.DescribeUserSCRAMCredentialsResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		return resp
 	case *kmsg.AlterUserSCRAMCredentialsRequest:
 		resp := req.ResponseKind().(*kmsg.AlterUserSCRAMCredentialsResponse)

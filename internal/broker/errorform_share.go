@@ -45,17 +45,17 @@ func shareErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respons
 		resp := req.ResponseKind().(*kmsg.DescribeShareGroupOffsetsResponse)
 		for _, w := range req.Groups {
 			g := kmsg.NewDescribeShareGroupOffsetsResponseGroup()
-			g.GroupID, g.ErrorCode, g.ErrorMessage = w.GroupID, int16(code), &text
+			g.GroupID, g.ErrorCode, g.ErrorMessage = w.GroupID, int16(code), message(text)
 			resp.Groups = append(resp.Groups, g)
 		}
 		return resp
 	case *kmsg.AlterShareGroupOffsetsRequest:
 		resp := req.ResponseKind().(*kmsg.AlterShareGroupOffsetsResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		return resp
 	case *kmsg.DeleteShareGroupOffsetsRequest:
 		resp := req.ResponseKind().(*kmsg.DeleteShareGroupOffsetsResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), &text
+		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		return resp
 	}
 	return shareStateErrorForm(body, code, text)
@@ -71,7 +71,7 @@ func shareStateErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Re
 			t.TopicID = w.TopicID
 			for _, p := range w.Partitions {
 				o := kmsg.NewInitializeShareGroupStateResponseTopicPartition()
-				o.Partition, o.ErrorCode, o.ErrorMessage = p.Partition, int16(code), &text
+				o.Partition, o.ErrorCode, o.ErrorMessage = p.Partition, int16(code), message(text)
 				t.Partitions = append(t.Partitions, o)
 			}
 			resp.Topics = append(resp.Topics, t)
@@ -84,7 +84,7 @@ func shareStateErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Re
 			t.TopicID = w.TopicID
 			for _, p := range w.Partitions {
 				o := kmsg.NewReadShareGroupStateResponseTopicPartition()
-				o.Partition, o.ErrorCode, o.ErrorMessage = p.Partition, int16(code), &text
+				o.Partition, o.ErrorCode, o.ErrorMessage = p.Partition, int16(code), message(text)
 				t.Partitions = append(t.Partitions, o)
 			}
 			resp.Topics = append(resp.Topics, t)
@@ -97,7 +97,7 @@ func shareStateErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Re
 			t.TopicID = w.TopicID
 			for _, p := range w.Partitions {
 				o := kmsg.NewWriteShareGroupStateResponseTopicPartition()
-				o.Partition, o.ErrorCode, o.ErrorMessage = p.Partition, int16(code), &text
+				o.Partition, o.ErrorCode, o.ErrorMessage = p.Partition, int16(code), message(text)
 				t.Partitions = append(t.Partitions, o)
 			}
 			resp.Topics = append(resp.Topics, t)
@@ -110,7 +110,7 @@ func shareStateErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Re
 			t.TopicID = w.TopicID
 			for _, p := range w.Partitions {
 				o := kmsg.NewDeleteShareGroupStateResponseTopicPartition()
-				o.Partition, o.ErrorCode, o.ErrorMessage = p.Partition, int16(code), &text
+				o.Partition, o.ErrorCode, o.ErrorMessage = p.Partition, int16(code), message(text)
 				t.Partitions = append(t.Partitions, o)
 			}
 			resp.Topics = append(resp.Topics, t)
@@ -123,7 +123,7 @@ func shareStateErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Re
 			t.TopicID = w.TopicID
 			for _, p := range w.Partitions {
 				o := kmsg.NewReadShareGroupStateSummaryResponseTopicPartition()
-				o.Partition, o.ErrorCode, o.ErrorMessage = p.Partition, int16(code), &text
+				o.Partition, o.ErrorCode, o.ErrorMessage = p.Partition, int16(code), message(text)
 				t.Partitions = append(t.Partitions, o)
 			}
 			resp.Topics = append(resp.Topics, t)

@@ -65,7 +65,7 @@ func handlers() [maxKey]handler {
 		wire.PushTelemetry:                (*request).pushTelemetry,
 		wire.ListConfigResources:          (*request).listConfigResources,
 		wire.DescribeTopicPartitions:      (*request).describeTopicPartitions,
-		wire.AddRaftVoter:                 (*request).fixedQuorum,
-		wire.RemoveRaftVoter:              (*request).fixedQuorum,
+		wire.AddRaftVoter:                 (*request).addRaftVoter,
+		wire.RemoveRaftVoter:              (*request).removeRaftVoter,
 	}
 }

@@ -71,25 +71,30 @@ func (e *quotaEntity) part(kind string) (quotaPart, bool) {
 	return quotaPart{}, false
 }
 
-// newQuotaEntity checks whom a quota is for.
+// newQuotaEntity checks whom a quota is for. Of a type that is given twice the last counts.
 func newQuotaEntity(parts []quotaPart) (*quotaEntity, *topicError) {
-	e := &quotaEntity{parts: slices.Clone(parts), values: map[string]float64{}}
-	slices.SortStableFunc(e.parts, func(a, b quotaPart) int { return cmp.Compare(a.kind, b.kind) })
-	if len(parts) == 0 {
-		return nil, refuse(wire.InvalidRequest, "Invalid empty client quota entity")
+	e := &quotaEntity{values: map[string]float64{}}
+	for _, p := range parts {
+		if i := slices.IndexFunc(e.parts, func(o quotaPart) bool { return o.kind == p.kind }); i >= 0 {
+			e.parts[i] = p
+		} else {
+			e.parts = append(e.parts, p)
+		}
 	}
-	for i, p := range e.parts {
+	slices.SortFunc(e.parts, func(a, b quotaPart) int { return cmp.Compare(a.kind, b.kind) })
+	if len(parts) == 0 {
+		return e, refuse(wire.InvalidRequest, "Invalid empty client quota entity")
+	}
+	for _, p := range e.parts {
 		switch {
 		case p.kind != quotaUser && p.kind != quotaClient && p.kind != quotaIP:
-			return nil, refuse(wire.InvalidRequest, "Unhandled client quota entity type: %s", p.kind)
-		case i > 0 && e.parts[i-1].kind == p.kind:
-			return nil, refuse(wire.InvalidRequest, "Duplicate client quota entity type: %s", p.kind)
+			return e, refuse(wire.InvalidRequest, "Unhandled client quota entity type: %s", p.kind)
 		case p.name != nil && *p.name == "":
-			return nil, refuse(wire.InvalidRequest, "Empty %s not supported", p.kind)
+			return e, refuse(wire.InvalidRequest, "Empty %s not supported", p.kind)
 		case p.kind == quotaIP && len(e.parts) > 1:
-			return nil, refuse(wire.InvalidRequest, "Invalid quota entity combination: an ip stands alone")
+			return e, refuse(wire.InvalidRequest, "Invalid quota entity combination: an ip stands alone")
 		case p.kind == quotaIP && p.name != nil && !resolvable(*p.name):
-			return nil, refuse(wire.InvalidRequest, "%s is not a valid IP or resolvable host.", *p.name)
+			return e, refuse(wire.InvalidRequest, "%s is not a valid IP or resolvable host.", *p.name)
 		}
 	}
 	return e, nil
@@ -105,9 +110,9 @@ func (e *quotaEntity) check(ops []quotaOp) *topicError {
 		switch {
 		case slices.ContainsFunc(ops[:i], func(p quotaOp) bool { return p.key == o.key }):
 			return refuse(wire.InvalidRequest, "Duplicate client quota configuration key: %s", o.key)
+		case o.remove: // whatever it is, it is not set afterwards
 		case !known || limit.forIP != ip:
 			return refuse(wire.InvalidRequest, "Invalid configuration key %s", o.key)
-		case o.remove:
 		case math.IsNaN(o.value) || o.value <= 0:
 			return refuse(wire.InvalidRequest, "Quota %s must be greater than 0", o.key)
 		case !limit.fraction && o.value != math.Trunc(o.value):

@@ -68,15 +68,11 @@ func checkScramIterations(n int32) *topicError {
 	return nil
 }
 
-func (s scramCredentials) delete(user string, mechanism int8) *topicError {
-	if _, has := s[user][mechanism]; !has {
-		return refuse(wire.ResourceNotFound, "Attempt to delete a user credential that does not exist")
-	}
+func (s scramCredentials) delete(user string, mechanism int8) {
 	delete(s[user], mechanism)
 	if len(s[user]) == 0 {
 		delete(s, user)
 	}
-	return nil
 }
 
 func (s scramCredentials) set(user string, mechanism int8, c scramCredential) {

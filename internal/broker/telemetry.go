@@ -103,8 +103,7 @@ func (i *telemetryInstance) push(now time.Time, terminating bool, subscription i
 	if i.terminated {
 		return wire.InvalidRequest
 	}
-	early := !i.lastGet.After(i.lastPush) && now.Sub(i.lastPush) < i.subscription.interval
-	if early && !terminating {
+	if now.Sub(i.lastPush) < i.subscription.interval && !terminating {
 		return wire.ThrottlingQuotaExceeded
 	}
 	i.lastPush, i.terminated = now, terminating

