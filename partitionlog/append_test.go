@@ -3,6 +3,7 @@ package partitionlog
 import (
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -365,4 +366,35 @@ func TestCoordinatorAppends(t *testing.T) {
 	require.Nil(t, err, "nor is a verification")
 	require.Equal(t, int64(2), l.LastStable())
 	require.Equal(t, int64(3), l.End())
+}
+
+func TestSegmentJitter(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig()
+	cfg.SegmentMs, cfg.SegmentJitterMs = 1000, 500
+	l := New(cfg, t0, rand.New(rand.NewPCG(1, 2)))
+	jitter := l.active().jitter
+	require.Positive(t, jitter)
+	require.Less(t, jitter, int64(500))
+	produce(t, l, t0, testRecords(1, t0)...)
+	produce(t, l, t0, testRecords(1, t0+1000-jitter)...)
+	require.Equal(t, 1, l.Segments())
+	produce(t, l, t0, testRecords(1, t0+1001-jitter)...)
+	require.Equal(t, 2, l.Segments())
+}
+
+func TestTimestampBoundsThatWrap(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(func(c *Config) { c.TimestampAfterMaxMs = math.MaxInt64 })
+	produce(t, l, t0, testRecords(1, math.MaxInt64)...)
+	produce(t, l, t0, Record{Timestamp: -2})
+}
+
+func TestManyBadRecordsShareTheirText(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(func(c *Config) { c.TimestampBeforeMaxMs = 0 })
+	_, err := l.Append(t0, mustBatch(t, testRecords(200, t0-1), BatchOptions{}), AppendOptions{})
+	require.Len(t, err.Records, 200)
+	require.Contains(t, err.Records[99].Message, "1699999999999")
+	require.Equal(t, err.Records[100].Message, err.Records[199].Message)
 }

@@ -1,8 +1,11 @@
 package partitionlog
 
 import (
+	"bytes"
+	"io"
 	"testing"
 
+	"github.com/pierrec/lz4/v4"
 	"github.com/stretchr/testify/require"
 )
 
@@ -75,4 +78,45 @@ func TestDamagedRecords(t *testing.T) {
 		}
 		require.Equal(t, tt.code, code, tt.explanation)
 	}
+}
+
+func TestLZ4FramesOfAnyKind(t *testing.T) {
+	t.Parallel()
+	plain := body(t, 300)
+	for _, options := range [][]lz4.Option{
+		{lz4.ChecksumOption(true)},
+		{lz4.BlockChecksumOption(true), lz4.BlockSizeOption(lz4.Block64Kb)},
+		{lz4.SizeOption(uint64(len(plain))), lz4.ChecksumOption(true)},
+		{lz4.CompressionLevelOption(lz4.Level9)},
+	} {
+		var packed bytes.Buffer
+		w := lz4.NewWriter(&packed)
+		require.NoError(t, w.Apply(options...))
+		_, err := w.Write(plain)
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		require.Len(t, firstLZ4Frame(append(packed.Bytes(), 1, 2, 3)), packed.Len())
+		_, refused := newTestLog().Append(t0, compressedBatch(CodecLZ4, 300, packed.Bytes()), AppendOptions{})
+		require.Nil(t, refused)
+	}
+}
+
+func TestCompressionLevels(t *testing.T) {
+	t.Parallel()
+	plain := body(t, 300)
+	var c Codecs
+	for codec, levels := range map[int][]int{CodecGzip: {-1, 0, 1, 9}, CodecLZ4: {0, 1, 8, 9, 12, 17}, CodecZstd: {-131072, -1, 0, 3, 22}} {
+		for _, level := range levels {
+			packed, err := c.pack(nil, codec, level, plain)
+			require.NoError(t, err)
+			require.Less(t, len(packed), len(plain))
+			rd, err := c.unpack(codec, packed)
+			require.NoError(t, err)
+			got, err := io.ReadAll(rd)
+			require.NoError(t, err)
+			require.Equal(t, plain, got)
+		}
+	}
+	_, err := c.pack(nil, 5, 0, plain)
+	require.Error(t, err)
 }

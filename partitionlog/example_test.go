@@ -48,5 +48,5 @@ func ExampleLog_Append_refused() {
 	_, refused := log.Append(now, batch, partitionlog.AppendOptions{})
 	fmt.Println(refused.Code, refused.Reason)
 	// Output:
-	// 87 1 bad records, the first at index 0: a compacted topic takes no record without a key
+	// 87 record 0: a compacted topic takes no record without a key
 }

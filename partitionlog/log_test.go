@@ -193,3 +193,20 @@ func TestOffsetForLeaderEpoch(t *testing.T) {
 	l.Truncate(t0, 4)
 	require.Empty(t, l.epochs)
 }
+
+func TestBatchesOfOneFrameAreKeptTogether(t *testing.T) {
+	t.Parallel()
+	require.True(t, KeepFrame(100<<10, 10, 98<<10))
+	require.False(t, KeepFrame(100<<10, 10, 90<<10), "too much beside them")
+	require.False(t, KeepFrame(100<<10, 50, 99<<10), "too small for a chunk each")
+	require.False(t, KeepFrame(10<<10, 1, 10<<10), "too small together")
+
+	l := newTestLog()
+	b := mustBatch(t, []Record{{Timestamp: t0, Value: make([]byte, 5000)}}, BatchOptions{})
+	_, err := l.Append(t0, b, AppendOptions{FrameSize: 50000, Keep: true})
+	require.Nil(t, err)
+	produce(t, l, t0, testRecords(1, t0)...)
+	r := fetch(l, 0)
+	require.Same(t, &b[0], &r.Records[0][0])
+	require.Equal(t, []int64{0, 1}, baseOffsets(r))
+}

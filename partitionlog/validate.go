@@ -331,7 +331,10 @@ func (l *Log) refuseRecords(err error) *AppendError {
 
 // refuseBadRecords answers records that may not be here. One bad timestamp makes it the batch's error.
 func (l *Log) refuseBadRecords(s recordScan) *AppendError {
-	e := refuse(CodeInvalidRecord, l.logStart, "%d bad records, the first at index %d: %s", len(s.bad), s.bad[0].Index, s.bad[0].Message)
+	e := refuse(CodeInvalidRecord, l.logStart, "record %d: %s", s.bad[0].Index, s.bad[0].Message)
+	if more := len(s.bad) - 1; more > 0 {
+		e.Reason += fmt.Sprintf(" (%d more bad records in the batch)", more)
+	}
 	if s.badTimestamp {
 		e.Code = CodeInvalidTimestamp
 	}
