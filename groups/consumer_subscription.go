@@ -138,7 +138,8 @@ func wholeName(expression string) (*regexp.Regexp, error) {
 	return regexp.Compile(`\A(?:` + expression + `)\z`)
 }
 
-// regexPause is how long a group's expressions are not resolved again, whatever happens.
+// regexPause is how long a group's expressions are not resolved again, whatever happens. It spares a busy broker; with prompt
+// rebalances there is none.
 const regexPause = 10 * time.Second
 
 // regexDelay is what the resolution takes under Kafka's timings. There it is the work of a background thread whose result is stored
@@ -151,13 +152,13 @@ func (s *Shard) maybeResolve(g *consumerGroup, principal string, newExpression b
 	if len(g.regexUsers) == 0 || s.isResolving(g) {
 		return
 	}
+	g.principal = principal
 	last, version, any := g.lastResolution()
 	age := time.Duration(s.now.UnixMilli()-last) * time.Millisecond
-	if any && age <= regexPause {
+	if any && age <= regexPause && !s.cfg.Prompt {
 		return
 	}
 	if newExpression || len(g.regexUsers) != len(g.regexes) || version < s.meta.LastCreated() || age > s.cfg.ConsumerRegexRefresh {
-		g.principal = principal
 		if !s.cfg.Prompt {
 			g.resolve = &timer{kind: timerRegex, group: g.id, fire: func() {
 				if group := s.groups[g.id]; group != nil && group.consumer == g {

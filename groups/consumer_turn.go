@@ -38,13 +38,13 @@ func (s *Shard) markChanged(g *consumerGroup) {
 // flushConsumer resolves expressions, computes targets, answers who waited for them, and lets heartbeats go that have
 // news. A heartbeat that is let go may change the group again.
 func (s *Shard) flushConsumer() {
-	for _, id := range sortedNames(s.turn.resolving) {
-		delete(s.turn.resolving, id)
-		if g := s.groups[id]; g != nil && g.consumer != nil {
-			s.resolveRegexes(g.consumer)
+	for len(s.turn.changed) > 0 || len(s.turn.resolving) > 0 {
+		for _, id := range sortedNames(s.turn.resolving) {
+			delete(s.turn.resolving, id)
+			if g := s.groups[id]; g != nil && g.consumer != nil {
+				s.resolveRegexes(g.consumer)
+			}
 		}
-	}
-	for len(s.turn.changed) > 0 {
 		ids := sortedNames(s.turn.changed)
 		clear(s.turn.changed)
 		for _, id := range ids {
@@ -107,7 +107,8 @@ func (s *Shard) releaseNews(g *consumerGroup) {
 	if stale || g.heldAt != g.assignmentEpoch {
 		for _, id := range slices.Clone(g.order) {
 			m := g.members[id]
-			if m != nil && m.held != nil && (stale || m.epoch != g.assignmentEpoch) {
+			// A classic heartbeat finds nothing out: it waits for the target that others' heartbeats lead to.
+			if m != nil && m.held != nil && (stale && !m.usesClassic() || m.epoch != g.assignmentEpoch) {
 				s.releaseMember(m)
 			}
 		}
@@ -223,15 +224,15 @@ func (s *Shard) dictatedInterval(group string, m *consumerMember) time.Duration 
 		return interval
 	}
 	g := s.groups[group].consumer
-	if g.settled(m) && g.groupEpoch == g.assignmentEpoch {
+	if g.settled(m) && g.groupEpoch == g.assignmentEpoch && !s.isResolving(g) {
 		return promptInterval
 	}
 	// A large group would be kept busy by heartbeats alone.
 	return min(max(settlingInterval, time.Duration(len(g.members))*time.Millisecond), promptInterval)
 }
 
-// consumerMetadataChanged wakes the held heartbeats of the groups whose topics changed; theirs are the heartbeats that
-// find it out.
+// consumerMetadataChanged wakes the held heartbeats of the groups whose topics changed, or may match an expression; theirs are the
+// heartbeats that find it out.
 func (s *Shard) consumerMetadataChanged() {
 	if len(s.held) == 0 {
 		return
@@ -241,8 +242,11 @@ func (s *Shard) consumerMetadataChanged() {
 		if g == nil || g.empty() {
 			continue
 		}
-		if s.metadataHash(g) != g.metadataHash || len(g.regexUsers) > 0 {
+		if s.metadataHash(g) != g.metadataHash {
 			s.markChanged(g)
+		}
+		if s.cfg.Prompt {
+			s.maybeResolve(g, g.principal, false)
 		}
 	}
 }

@@ -106,8 +106,14 @@ func (s *Shard) endClassic(tx *consumerTx, g *group, cause string) {
 				m.sync = nil
 			}
 		}
-		for _, h := range beats {
-			s.releaseHeld(h)
+		// A member that goes on in the consumer group waits there, for the target that is computed next.
+		upgraded := tx.consumer()
+		for i, m := range c.order {
+			if s.cfg.Prompt && upgraded != nil && upgraded.members[m.id] != nil {
+				upgraded.members[m.id].held = beats[i]
+			} else {
+				s.releaseHeld(beats[i])
+			}
 		}
 	})
 }
@@ -266,7 +272,7 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, leaving []*consumerMember, j
 		s.emit(Event{Group: g.id, Kind: EventConverted, Epoch: c.generation, Cause: "only members of the classic protocol are left"})
 		s.stopGroup(old)
 		for _, m := range everyone {
-			s.forgetMember(m)
+			s.stopMember(m)
 		}
 		for _, m := range c.order {
 			s.renewSession(m)
@@ -275,6 +281,9 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, leaving []*consumerMember, j
 			s.prepareRebalance(g, "the last member of the consumer protocol is gone")
 		} else if !upToDate {
 			s.prepareRebalance(g, fmt.Sprintf("static member %s came back with the classic protocol", cmp.Or(*joining.attributes.instanceID, joining.id)))
+		}
+		for _, m := range everyone {
+			s.releaseMember(m)
 		}
 	})
 	return c

@@ -23,6 +23,10 @@ func init() {
 		"beat": (*script).beat,
 		// consumer-leave c1 [epoch=-2] [instance=i] [member=id]
 		"consumer-leave": (*script).consumerLeave,
+		// group-config name=value ...: the settings of group g
+		"group-config": (*script).groupConfig,
+		// touch c1: it counts as a heartbeat
+		"touch": (*script).touch,
 		// consumer-describe g
 		"consumer-describe": (*script).consumerDescribe,
 	} {
@@ -53,6 +57,24 @@ func (w *script) consumerConfig() error {
 		}
 	}
 	w.shard.SetConfig(w.cfg)
+	return nil
+}
+
+func (w *script) groupConfig() error {
+	settings := make(map[string]string)
+	for _, a := range w.d.CmdArgs {
+		settings[a.Key] = a.Vals[0]
+	}
+	w.cfg.GroupConfig = func(group, name string) (string, bool) {
+		v, ok := settings[name]
+		return v, ok && group == "g"
+	}
+	w.shard.SetConfig(w.cfg)
+	return nil
+}
+
+func (w *script) touch() error {
+	w.shard.Touch(w.now, w.group(), w.client().member)
 	return nil
 }
 
