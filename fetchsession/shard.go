@@ -112,7 +112,8 @@ func (c *Shard) CountFull(clientID string) { c.client(clientID).Full++ }
 // CountOvertaken counts the answer INVALID_FETCH_SESSION_EPOCH to a request that another one overtook while it waited.
 func (c *Shard) CountOvertaken(clientID string) { c.client(clientID).InvalidEpoch++ }
 
-// Open opens a session for a full answer of n partitions. setup may set the session's Holder; fill is called for each member in
+// Open opens a session for a full answer of n partitions. setup may set the session's Holder and say how it is
+// read ([Session.StartReading]); fill is called for each member in
 // the order of the answer, to set its Partition and Watch and to say what it was answered. Nobody else can find the session
 // before they are done. Open returns nil if there is no room, and the session that was evicted to make room, if one was.
 func (c *Shard) Open(now time.Time, clientID string, follower, byID bool, n int, setup func(*Session), fill func(i int, m *Member) Result) (opened, evicted *Session) {

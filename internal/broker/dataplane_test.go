@@ -225,6 +225,62 @@ func TestNobodyWatchesForClosedSessions(t *testing.T) {
 	}
 }
 
+// What a full fetch has read to its end isn't read again by the first incremental one.
+func TestFirstIncrementalReadsOnlyWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "orders", Partitions: 50}}})
+	a := dialRaw(t, c)
+	a.produce("orders", 7, oneBatch(t, 1, 10))
+	all := make([]int32, 50)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	open := fetchRequest("orders", 0, all...)
+	open.SessionEpoch = 0
+	id := a.ask(open).(*kmsg.FetchResponse).SessionID
+	sh := c.nodes[0].sessions.Load().shardOf(id)
+	due := func() []int32 {
+		sh.mu.Lock()
+		defer sh.mu.Unlock()
+		s := sh.Session(id)
+		o := s.Holder.(*openSession)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		list := []int32{}
+		for _, m := range s.Due() {
+			list = append(list, m.Partition.Partition)
+		}
+		return list
+	}
+	require.Equal(t, []int32{7}, due())
+	next := fetchRequest("orders", 0, 7)
+	next.Topics[0].Partitions[0].FetchOffset = 1
+	next.SessionID, next.SessionEpoch = id, 1
+	require.Empty(t, a.ask(next).(*kmsg.FetchResponse).Topics)
+	require.Empty(t, due())
+}
+
+// BenchmarkFullFetch opens a session of so many partitions each time.
+func BenchmarkFullFetch(b *testing.B) {
+	for _, n := range []int32{1, 100, 10_000} {
+		b.Run(fmt.Sprintf("partitions=%d", n), func(b *testing.B) {
+			c := startCluster(b, Options{Topics: []TopicSpec{{Name: "wide", Partitions: n}}})
+			raw := dialRaw(b, c)
+			all := make([]int32, n)
+			for i := range all {
+				all[i] = int32(i)
+			}
+			open := fetchRequest("wide", 0, all...)
+			open.SessionEpoch = 0
+			b.ReportAllocs()
+			b.ResetTimer()
+			for b.Loop() {
+				open.SessionID = raw.ask(open).(*kmsg.FetchResponse).SessionID
+			}
+		})
+	}
+}
+
 // BenchmarkSessionFetch is an incremental fetch through a socket, by the number of partitions of its session, when nothing changed and
 // when one did.
 func BenchmarkSessionFetch(b *testing.B) {
@@ -249,7 +305,6 @@ func BenchmarkSessionFetch(b *testing.B) {
 					epoch++
 					return raw.ask(req).(*kmsg.FetchResponse)
 				}
-				next(none) // the first one reads all
 				batch := oneBatch(b, 1, 100)
 				p := c.meta.Load().topics["wide"].partitions[n/2]
 				b.ReportAllocs()
