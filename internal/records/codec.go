@@ -42,13 +42,6 @@ func (r *reader) take(n int) []byte {
 	return out
 }
 
-func (r *reader) int8() int8 {
-	if b := r.take(1); b != nil {
-		return int8(b[0])
-	}
-	return 0
-}
-
 func (r *reader) int16() int16 {
 	if b := r.take(2); b != nil {
 		return int16(binary.BigEndian.Uint16(b))
@@ -228,15 +221,4 @@ func appendBytes(b, v []byte) []byte {
 
 func appendCompactString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))+1), s...)
-}
-
-func appendCompactNullableString(b []byte, s *string) []byte {
-	if s == nil {
-		return append(b, 0)
-	}
-	return appendCompactString(b, *s)
-}
-
-func appendCompactBytes(b, v []byte) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(v))+1), v...)
 }
