@@ -298,7 +298,7 @@ func (f *fetching) incrementalAnswer(req *kmsg.FetchRequest, epoch int32) (answe
 		return errorForm(f.r, wire.UnknownServerError), nil
 	}
 	o.s.StartReading(f.reading)
-	if f.maxBytes < 0 {
+	if f.maxBytes < 0 || f.r.fails != nil {
 		o.s.TouchAll() // the limit fails the first member of all, due or not
 	}
 	f.takeDue()
