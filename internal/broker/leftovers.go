@@ -1,0 +1,37 @@
+package broker
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// StillConnected names the clients that are connected: client id and address, sorted. One that has just closed its socket is given until
+// patience to be noticed, and is not named.
+func (c *Cluster) StillConnected(patience time.Duration) []string {
+	var conns []*conn
+	for _, n := range c.nodes {
+		n.mu.Lock()
+		for cn := range n.conns {
+			conns = append(conns, cn)
+		}
+		n.mu.Unlock()
+	}
+	limit := make(chan struct{})
+	timer := time.AfterFunc(patience, func() { close(limit) })
+	defer timer.Stop()
+	var left []string
+	for _, cn := range conns {
+		select {
+		case <-cn.done:
+		case <-limit:
+			select {
+			case <-cn.done:
+			default:
+				left = append(left, fmt.Sprintf("%q (%s)", cn.clientID(), cn.nc.RemoteAddr()))
+			}
+		}
+	}
+	slices.Sort(left)
+	return left
+}
