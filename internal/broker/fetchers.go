@@ -27,7 +27,8 @@ func (c *Cluster) assigned(e groups.Event) {
 	}
 }
 
-// expectFetch notes that a member owns the partition from now on, in place of the group's owner before.
+// expectFetch notes that a member owns the partition from now on, in place of the group's owner before. A fetch session reads
+// a partition only when it changed, so that this counts as a change: the next fetch of any session is seen here.
 func (p *partition) expectFetch(group, client, member string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -36,11 +37,13 @@ func (p *partition) expectFetch(group, client, member string) {
 		if f.group == group {
 			if f.member != member {
 				*f = fetcher{group: group, client: client, member: member}
+				p.changed()
 			}
 			return
 		}
 	}
 	p.fetchers = append(p.fetchers, fetcher{group: group, client: client, member: member})
+	p.changed()
 }
 
 // noteFetch notes that a client has fetched the partition at an offset. With p.mu held. It costs nothing where no group owns the partition.
