@@ -17,6 +17,7 @@ type Option func(*options) error
 type options struct {
 	broker    broker.Options
 	noLeaks   bool
+	memory    *broker.MemoryNetwork // nil: TCP
 	waitLimit time.Duration
 	ignored   map[string]bool // API names that may be asked for though they aren't served
 }

@@ -160,8 +160,8 @@ func (p *producing) appendAll() {
 	}
 	o := partitionlog.AppendOptions{Origin: partitionlog.OriginClient, Version: p.r.version, FrameSize: frame}
 	o.Keep = batches > 1 && partitionlog.KeepFrame(frame, batches, size)
-	o.Codecs = codecs.Get().(*partitionlog.Codecs)
-	defer codecs.Put(o.Codecs)
+	o.Codecs = p.r.cluster.codecs.Get().(*partitionlog.Codecs)
+	defer p.r.cluster.codecs.Put(o.Codecs)
 	now := p.r.cluster.clock.recordTime().UnixMilli()
 	for i := range p.entries {
 		if e := &p.entries[i]; e.batch != nil {

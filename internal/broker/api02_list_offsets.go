@@ -24,8 +24,8 @@ func (r *request) listOffsets() (answer, error) {
 			named[topicPartition{req.Topics[i].Topic, req.Topics[i].Partitions[j].Partition}]++
 		}
 	}
-	scratch := codecs.Get().(*partitionlog.Codecs)
-	defer codecs.Put(scratch)
+	scratch := r.cluster.codecs.Get().(*partitionlog.Codecs)
+	defer r.cluster.codecs.Put(scratch)
 	resp := req.ResponseKind().(*kmsg.ListOffsetsResponse)
 	for i := range req.Topics {
 		t := &req.Topics[i]

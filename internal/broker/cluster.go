@@ -20,6 +20,7 @@ import (
 	"github.com/fakekafka/fakekafka/groups"
 	"github.com/fakekafka/fakekafka/internal/config"
 	"github.com/fakekafka/fakekafka/internal/wire"
+	"github.com/fakekafka/fakekafka/partitionlog"
 )
 
 // Options is how a cluster is started. The zero value is one broker on a free loopback port.
@@ -73,8 +74,11 @@ type Cluster struct {
 	rules     rules
 	pauses    pauses
 	watchers  watchers
-	logs      sync.Mutex // held while a connection's log moves to ended, so that no request is missed or counted twice
-	ended     requestLog // of the connections that have ended, and of scripted members
+	// codecs are scratch memory for looking into compressed batches. They have channels inside, and so belong to one cluster: a synctest
+	// bubble can't use those of another one.
+	codecs sync.Pool
+	logs   sync.Mutex // held while a connection's log moves to ended, so that no request is missed or counted twice
+	ended  requestLog // of the connections that have ended, and of scripted members
 
 	// Owned by the control loop.
 	config    *config.Cluster
@@ -160,6 +164,7 @@ func build(o Options) (*Cluster, error) {
 		closing:  make(chan struct{}),
 		scram:    scramCredentials{},
 	}
+	c.codecs.New = func() any { return new(partitionlog.Codecs) }
 	if !o.ManualClock.IsZero() {
 		c.clock = newManualClock(o.ManualClock)
 	}

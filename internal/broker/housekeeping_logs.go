@@ -84,8 +84,8 @@ func (c *Cluster) cleanLogs(now time.Time) {
 
 // compact runs one pass of the cleaner.
 func (p *partition) compact(now time.Time) (partitionlog.CompactResult, error) {
-	scratch := codecs.Get().(*partitionlog.Codecs)
-	defer codecs.Put(scratch)
+	scratch := p.cluster.codecs.Get().(*partitionlog.Codecs)
+	defer p.cluster.codecs.Put(scratch)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	res, err := p.log.Compact(now.UnixMilli(), scratch)

@@ -171,6 +171,3 @@ func signal(ch chan struct{}) {
 	default:
 	}
 }
-
-// codecs are scratch memory for looking into compressed batches.
-var codecs = sync.Pool{New: func() any { return new(partitionlog.Codecs) }}

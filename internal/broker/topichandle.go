@@ -57,8 +57,8 @@ func (c *Cluster) ProduceTo(name string, index int32, recs []partitionlog.Record
 			recs[i].Timestamp = now
 		}
 	}
-	scratch := codecs.Get().(*partitionlog.Codecs)
-	defer codecs.Put(scratch)
+	scratch := c.codecs.Get().(*partitionlog.Codecs)
+	defer c.codecs.Put(scratch)
 	batch, err := partitionlog.BuildBatch(recs, partitionlog.BatchOptions{Codecs: scratch})
 	if err != nil {
 		return 0, err
@@ -84,8 +84,8 @@ func (c *Cluster) ReadLog(name string, index int32, from int64) (recs []partitio
 		batches = append(batches, b)
 	}
 	p.mu.Unlock() // batches don't change once they are kept
-	scratch := codecs.Get().(*partitionlog.Codecs)
-	defer codecs.Put(scratch)
+	scratch := c.codecs.Get().(*partitionlog.Codecs)
+	defer c.codecs.Put(scratch)
 	for _, b := range batches {
 		n := len(recs)
 		if recs, err = partitionlog.DecodeBatch(recs, b, scratch); err != nil {
@@ -234,8 +234,8 @@ func (c *Cluster) OffsetAt(name string, index int32, t time.Time) (int64, error)
 	if err != nil {
 		return 0, err
 	}
-	scratch := codecs.Get().(*partitionlog.Codecs)
-	defer codecs.Put(scratch)
+	scratch := c.codecs.Get().(*partitionlog.Codecs)
+	defer c.codecs.Put(scratch)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	res := p.log.ListOffsets(t.UnixMilli(), partitionlog.ListOptions{Codecs: scratch})

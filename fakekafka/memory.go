@@ -1,0 +1,36 @@
+package fakekafka
+
+import (
+	"context"
+	"net"
+
+	"github.com/fakekafka/fakekafka/internal/broker"
+)
+
+// InMemoryNetwork runs the brokers without sockets: clients connect through [Cluster.DialContext] alone. So everything of a test can live in a
+// testing/synctest bubble, where time passes as soon as all wait for it: start the cluster, and close it, inside the bubble. franz-go
+// (kgo.Dialer) and segmentio/kafka-go (Dialer.DialFunc, Transport.Dial) run there; sarama does not, as it waits on locks and on a ticker that is made outside.
+func InMemoryNetwork() Option {
+	return func(o *options) error {
+		o.memory = broker.NewMemoryNetwork()
+		o.broker.Network = o.memory
+		if o.broker.Listen == "" {
+			// A client without the dialer must not find somebody else's broker: this name is reserved never to resolve.
+			o.broker.Listen = "fakekafka.invalid:0"
+		}
+		return nil
+	}
+}
+
+// DialContext connects to a broker by its address, over the network that the cluster is on: for a client's dialer option. network is "tcp" or ""; it
+// makes no difference with [InMemoryNetwork].
+func (k *Cluster) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	if k.o.memory != nil {
+		return k.o.memory.DialContext(ctx, addr)
+	}
+	if network == "" {
+		network = "tcp"
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, network, addr)
+}
