@@ -21,7 +21,9 @@ func (segmentio) emptyIsNull() {}
 var kafkaGoCodecs = map[string]compress.Compression{"snappy": compress.Snappy, "lz4": compress.Lz4}
 
 func (segmentio) create(ctx context.Context, addr, topic string, partitions int) error {
-	cl := &kafka.Client{Addr: kafka.TCP(addr)}
+	transport := &kafka.Transport{} // the default one keeps its connections when all that used it are closed
+	defer transport.CloseIdleConnections()
+	cl := &kafka.Client{Addr: kafka.TCP(addr), Transport: transport}
 	resp, err := cl.CreateTopics(ctx, &kafka.CreateTopicsRequest{
 		Topics: []kafka.TopicConfig{{Topic: topic, NumPartitions: partitions, ReplicationFactor: 1}},
 	})
@@ -34,7 +36,12 @@ func (segmentio) create(ctx context.Context, addr, topic string, partitions int)
 func (segmentio) produce(ctx context.Context, addr, topic, codec string, recs []record) error {
 	// Its defaults send without waiting for an answer, to partitions in turn:
 	// neither loss nor the order of a key could be told.
-	w := &kafka.Writer{Addr: kafka.TCP(addr), Topic: topic, Compression: kafkaGoCodecs[codec], RequiredAcks: kafka.RequireAll, Balancer: &kafka.Hash{}}
+	transport := &kafka.Transport{}
+	defer transport.CloseIdleConnections()
+	w := &kafka.Writer{
+		Addr: kafka.TCP(addr), Topic: topic, Compression: kafkaGoCodecs[codec], Transport: transport,
+		RequiredAcks: kafka.RequireAll, Balancer: &kafka.Hash{},
+	}
 	out := make([]kafka.Message, len(recs))
 	for i, r := range recs {
 		out[i] = kafka.Message{Key: []byte(r.Key), Value: r.Value, Time: time.UnixMilli(r.Time)}
