@@ -2,6 +2,7 @@ package partitionlog
 
 import (
 	"encoding/binary"
+	"io"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -397,4 +398,24 @@ func TestManyBadRecordsShareTheirText(t *testing.T) {
 	require.Len(t, err.Records, 200)
 	require.Contains(t, err.Records[99].Message, "1699999999999")
 	require.Equal(t, err.Records[100].Message, err.Records[199].Message)
+}
+
+func TestRebuiltRecords(t *testing.T) {
+	t.Parallel()
+	rebuilding := func(c *Config) { c.CompressionType = "gzip" }
+	l := newTestLog(rebuilding)
+	b := edit(mustBatch(t, testRecords(1, t0), BatchOptions{}), func(b Batch) { b[headerSize+1] = 3 })
+	_, err := l.Append(t0, b, AppendOptions{})
+	require.Nil(t, err)
+	got, _ := batchesOf(fetch(l, 0))
+	r, derr := new(Codecs).unpack(CodecGzip, got[0][headerSize:])
+	require.NoError(t, derr)
+	plain, derr := io.ReadAll(r)
+	require.NoError(t, derr)
+	require.Zero(t, plain[1], "record attributes are 0 in what a broker writes")
+
+	_, err = l.Append(t0, mustBatch(t, []Record{{Timestamp: t0}, {Timestamp: -2}}, BatchOptions{}), AppendOptions{})
+	require.NotNil(t, err)
+	require.Equal(t, CodeUnknownServerError, err.Code, "a live Kafka fails at a negative timestamp when it rebuilds")
+	require.Zero(t, err.LogStart)
 }

@@ -181,12 +181,13 @@ func appendBytes(b, v []byte) []byte {
 	return append(appendVarint(b, int64(len(v))), v...)
 }
 
-// appendRaw writes a record again with other deltas, and everything else as it was.
+// appendRaw writes a record again with other deltas. Its attributes, which mean nothing, become 0 as in every record that a
+// broker writes.
 func appendRaw(b []byte, offsetDelta int32, timestampDelta int64, rec *rawRecord) []byte {
 	size := 1 + varintSize(timestampDelta) + varintSize(int64(offsetDelta)) + sizeOfBytes(rec.key) + sizeOfBytes(rec.value) +
 		varintSize(int64(rec.headerCount)) + len(rec.headers)
 	b = appendVarint(b, int64(size))
-	b = append(b, rec.attributes)
+	b = append(b, 0)
 	b = appendVarint(b, timestampDelta)
 	b = appendVarint(b, int64(offsetDelta))
 	b = appendBytes(b, rec.key)

@@ -15,7 +15,6 @@ type rawRecord struct {
 	key, value     []byte // nil is null; an empty one isn't nil
 	headerCount    int32
 	headers        []byte
-	attributes     byte
 }
 
 // errStream marks what makes a broker fail unexpectedly, as opposed to records that are wrong: a compressed stream that cannot
@@ -143,8 +142,7 @@ func (rec *rawRecord) parse(b []byte) error {
 		return badRecords("a record of no bytes")
 	}
 	var n int
-	rec.attributes = b[0]
-	at := 1
+	at := 1 // the attributes mean nothing
 	if rec.timestampDelta, n = readVarlong(b[at:]); n == 0 {
 		return badRecords("a timestamp delta that does not end")
 	}

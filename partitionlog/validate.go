@@ -272,8 +272,10 @@ func (l *Log) recompress(now int64, b Batch, target int, c *Codecs) (validated, 
 		c = new(Codecs)
 	}
 	var base int64
+	negative := false
 	plain := make([]byte, headerSize, len(b))
 	s, err := l.scan(now, b, c, func(i int, rec *rawRecord) {
+		negative = negative || rec.timestamp(b) < noTimestamp
 		if i == 0 {
 			base = rec.timestamp(b)
 		}
@@ -287,6 +289,10 @@ func (l *Log) recompress(now int64, b Batch, target int, c *Codecs) (validated, 
 	}
 	if s.bad != nil {
 		return validated{}, l.refuseBadRecords(s)
+	}
+	if negative {
+		// A timestamp below -1 is kept as long as the batch is; rebuilding it is where a broker fails.
+		return validated{}, refuse(CodeUnknownServerError, l.logStart, "the batch is to be rebuilt with compression.type=%s and has a record with a timestamp below -1", l.cfg.CompressionType)
 	}
 	h := headerOf(b)
 	h.attributes = int16(target) | b.attributes()&(attrTransactional|attrControl)
