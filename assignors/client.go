@@ -1,6 +1,7 @@
 package assignors
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -141,9 +142,16 @@ func sameStrings(a, b []string) bool {
 
 // collectSubscriptions turns subscriptions into lists of topic places, and those into lists of subscribers.
 func (r *round) collectSubscriptions() {
-	r.subs = make([][]int32, len(r.members))
-	classes := map[string][]int32{}
+	r.subs, r.oneSub = make([][]int32, len(r.members)), true
+	var classes map[string][]int32 // by the bytes of the list; only needed when there is more than one
 	var key []byte
+	keyOf := func(list []int32) []byte {
+		key = key[:0]
+		for _, t := range list {
+			key = binary.LittleEndian.AppendUint32(key, uint32(t))
+		}
+		return key
+	}
 	for k, i := range r.members {
 		topics := r.group.Members[i].Topics
 		if k > 0 && sameStrings(topics, r.member(int32(k-1)).Topics) {
@@ -160,18 +168,23 @@ func (r *round) collectSubscriptions() {
 			slices.Sort(list)
 		}
 		list = slices.Compact(list)
-		key = key[:0]
-		for _, t := range list {
-			key = append(key, byte(t), byte(t>>8), byte(t>>16), byte(t>>24))
+		if k > 0 && r.oneSub {
+			if slices.Equal(list, r.subs[0]) {
+				r.subs[k] = r.subs[0]
+				continue
+			}
+			r.oneSub = false
+			classes = map[string][]int32{string(keyOf(r.subs[0])): r.subs[0]}
 		}
-		if same, ok := classes[string(key)]; ok {
-			list = same
-		} else {
-			classes[string(key)] = list
+		if !r.oneSub {
+			if same, ok := classes[string(keyOf(list))]; ok {
+				list = same
+			} else {
+				classes[string(key)] = list
+			}
 		}
 		r.subs[k] = list
 	}
-	r.oneSub = len(classes) <= 1
 	r.subscribers = make([][]int32, len(r.topics))
 	if r.oneSub {
 		all := upTo(int32(len(r.members)))

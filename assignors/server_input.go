@@ -19,7 +19,9 @@ type topicTable struct {
 	first  []int32 // index of each topic's partition 0; one more at the end: the total
 	// ordered: lists of partitions stay in their order instead of being sorted.
 	ordered bool
-	hands   []hand // scratch of indices
+
+	hands     []hand // scratch of indices
+	lastPlace int    // of placeOf
 }
 
 // newTopicTable looks up every subscribed topic; members that share one slice are looked at once. A topic the metadata does

@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"sort"
 )
 
 // NewUniform is the server-side uniform assignor, the default of the consumer protocol: everyone keeps what the previous target
@@ -316,9 +315,21 @@ func (b *targetBuilder) target(all []int32) Partitions {
 	return target
 }
 
-// placeOf answers the topic of a partition index.
+// placeOf answers the topic of a partition index. One is mostly asked for the same topic again.
 func (t *topicTable) placeOf(index int32) int {
-	return sort.Search(len(t.ids), func(i int) bool { return t.first[i+1] > index })
+	if p := t.lastPlace; p < len(t.ids) && t.first[p] <= index && index < t.first[p+1] {
+		return p
+	}
+	lo, hi := 0, len(t.ids)
+	for lo < hi {
+		if mid := int(uint(lo+hi) >> 1); t.first[mid+1] <= index {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	t.lastPlace = lo
+	return lo
 }
 
 type bitset []uint64
