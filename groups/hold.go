@@ -111,3 +111,36 @@ func (s *Shard) stopAt(group string, step Step, resume func()) bool {
 	h.resume = resume
 	return true
 }
+
+// Steering is what a test has asked of a shard's groups that is in no log: held steps, and ExpectMembers that were not met yet.
+type Steering struct {
+	holds    map[string][]Step
+	expected map[string]expectation
+}
+
+// Steering answers what stands, to be given to the shard that follows when the coordinator moves.
+func (s *Shard) Steering() Steering {
+	out := Steering{holds: make(map[string][]Step), expected: make(map[string]expectation)}
+	for group, steps := range s.steps {
+		for step := range steps {
+			out.holds[group] = append(out.holds[group], step)
+		}
+		slices.Sort(out.holds[group])
+	}
+	for group, e := range s.expected {
+		out.expected[group] = expectation{n: e.n, limit: e.limit}
+	}
+	return out
+}
+
+// Resteer takes over what was asked of the shard before this one; call it before Loaded.
+func (s *Shard) Resteer(from Steering) {
+	for group, steps := range from.holds {
+		for _, step := range steps {
+			s.Hold(group, step)
+		}
+	}
+	for group, e := range from.expected {
+		s.expect(group, e.n, e.limit)
+	}
+}

@@ -164,16 +164,20 @@ func (s *Shard) ExpectMembers(now time.Time, id string, n int, limit time.Durati
 		delete(s.expected, id)
 	}
 	if n > 0 {
-		e := &expectation{n: n, limit: limit}
-		e.timer = timer{kind: timerExpectMembers, group: id, fire: func() {
-			delete(s.expected, id)
-			s.emit(Event{Group: id, Kind: EventExpectationLimit, Cause: fmt.Sprintf("%d of %d expected members joined within %s; going on without the others", e.have, n, limit)})
-			s.expectationOver(id)
-		}}
-		s.expected[id] = e
+		s.expect(id, n, limit)
 	}
 	s.expectationOver(id)
 	return s.end()
+}
+
+func (s *Shard) expect(id string, n int, limit time.Duration) {
+	e := &expectation{n: n, limit: limit}
+	e.timer = timer{kind: timerExpectMembers, group: id, fire: func() {
+		delete(s.expected, id)
+		s.emit(Event{Group: id, Kind: EventExpectationLimit, Cause: fmt.Sprintf("%d of %d expected members joined within %s; going on without the others", e.have, n, limit)})
+		s.expectationOver(id)
+	}}
+	s.expected[id] = e
 }
 
 // shortOfMembers says that the group must wait for more members before it computes an assignment. The first call that finds

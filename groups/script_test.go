@@ -707,7 +707,9 @@ func (w *script) advance() error {
 func (w *script) restart() error {
 	before := durable(w.shard)
 	w.effects(w.shard.Unload(w.now))
+	steering := w.shard.Steering()
 	w.shard = w.newShard()
+	w.shard.Resteer(steering)
 	for i, r := range w.log {
 		if r.marker {
 			w.shard.ReplayMarker(int64(i), r.producer, r.commit)

@@ -30,6 +30,8 @@ type coordinator struct {
 	// handling is the request in a shard's Handle, whose events tell for whom it speaks; nil between two of them.
 	handling *waitingRequest
 	scripts  scripts
+	// steering is what the test has asked of the groups of a partition whose coordinator is moving.
+	steering map[int32]groups.Steering
 }
 
 // shard is a group shard and the requests that wait in it.
@@ -74,7 +76,7 @@ type voice interface {
 }
 
 func newCoordinator(c *Cluster) *coordinator {
-	co := &coordinator{c: c, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}, voices: map[memberKey]voice{}}
+	co := &coordinator{c: c, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}, voices: map[memberKey]voice{}, steering: map[int32]groups.Steering{}}
 	co.config = co.readConfig()
 	return co
 }
@@ -196,6 +198,7 @@ func (co *coordinator) unload(now time.Time, sh *shard) {
 	for _, w := range co.sortedWaiting(sh) {
 		w.tell(groups.Refuse(w.body, int16(wire.NotCoordinator)))
 	}
+	co.steering[sh.partition] = sh.Steering()
 	delete(co.shards, sh.partition)
 	co.order = slices.Sorted(maps.Keys(co.shards))
 }
@@ -219,6 +222,8 @@ func (co *coordinator) load(now time.Time, p *partition, node int32) {
 	if err := co.replay(p, sh.Shard); err != nil {
 		co.c.bug("the log of %s-%d can't be read back: %v", offsetsTopic, p.index, err)
 	}
+	sh.Resteer(co.steering[p.index])
+	delete(co.steering, p.index)
 	co.shards[p.index] = sh
 	co.order = slices.Sorted(maps.Keys(co.shards))
 	co.apply(now, sh, sh.Loaded(now))
