@@ -259,3 +259,45 @@ func TestScramChangesOfOneUser(t *testing.T) {
 		require.Equal(t, c.want, code, c.what)
 	}
 }
+
+// TestDeletingTheOffsetsTopic takes the groups with it; the next who asks for a coordinator finds an empty one.
+func TestDeletingTheOffsetsTopic(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}})
+	cl := dialRaw(t, c)
+	find := func() {
+		req := kmsg.NewPtrFindCoordinatorRequest()
+		req.CoordinatorKey = "g"
+		require.Zero(t, cl.ask(req).(*kmsg.FindCoordinatorResponse).ErrorCode)
+	}
+	commit := func() wire.Code {
+		req := kmsg.NewPtrOffsetCommitRequest()
+		req.Version, req.Group, req.Generation = 2, "g", -1
+		rt := kmsg.NewOffsetCommitRequestTopic()
+		rt.Topic = "t"
+		p := kmsg.NewOffsetCommitRequestTopicPartition()
+		p.Offset = 7
+		rt.Partitions = append(rt.Partitions, p)
+		req.Topics = append(req.Topics, rt)
+		return wire.Code(cl.ask(req).(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode)
+	}
+	committed := func() int64 {
+		req := kmsg.NewPtrOffsetFetchRequest()
+		req.Version, req.Group = 5, "g"
+		rt := kmsg.NewOffsetFetchRequestTopic()
+		rt.Topic, rt.Partitions = "t", []int32{0}
+		req.Topics = append(req.Topics, rt)
+		return cl.ask(req).(*kmsg.OffsetFetchResponse).Topics[0].Partitions[0].Offset
+	}
+	find()
+	require.Equal(t, wire.None, commit())
+	require.EqualValues(t, 7, committed())
+	del := kmsg.NewPtrDeleteTopicsRequest()
+	del.Version, del.TopicNames = 4, []string{offsetsTopic}
+	require.Zero(t, cl.ask(del).(*kmsg.DeleteTopicsResponse).Topics[0].ErrorCode)
+	require.Equal(t, wire.NotCoordinator, commit())
+	find()
+	require.EqualValues(t, -1, committed(), "the offsets went with the topic")
+	require.Equal(t, wire.None, commit())
+	require.EqualValues(t, 7, committed())
+}

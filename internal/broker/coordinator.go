@@ -38,7 +38,8 @@ type coordinator struct {
 type shard struct {
 	*groups.Shard
 	partition int32
-	node      int32 // the coordinator: leader of the partition
+	log       *partition // that partition
+	node      int32      // the coordinator: leader of the partition
 	waiting   map[groups.Ticket]*waitingRequest
 }
 
@@ -166,7 +167,13 @@ func (co *coordinator) shardOf(node int32, group string) (*shard, wire.Code) {
 // metadataChanged follows the leaders of __consumer_offsets and shows the shards the new picture.
 func (co *coordinator) metadataChanged(now time.Time) {
 	m := co.c.meta.Load()
-	if t := m.topics[offsetsTopic]; t != nil {
+	t := m.topics[offsetsTopic]
+	for _, index := range co.order {
+		if sh := co.shards[index]; t.partition(index) != sh.log { // the topic was deleted, and perhaps made anew
+			co.unload(now, sh)
+		}
+	}
+	if t != nil {
 		for _, p := range t.partitions {
 			co.follow(now, p)
 		}
@@ -213,7 +220,7 @@ func (co *coordinator) sortedWaiting(sh *shard) []*waitingRequest {
 
 // load replays the partition's log into a fresh shard.
 func (co *coordinator) load(now time.Time, p *partition, node int32) {
-	sh := &shard{partition: p.index, node: node, waiting: map[groups.Ticket]*waitingRequest{}}
+	sh := &shard{partition: p.index, log: p, node: node, waiting: map[groups.Ticket]*waitingRequest{}}
 	sh.Shard = groups.NewShard(co.config, groups.Deps{
 		Partition: p.index,
 		Rand:      rand.New(rand.NewPCG(co.c.rand.Uint64(), uint64(p.index))),
@@ -288,8 +295,7 @@ func (co *coordinator) write(now time.Time, sh *shard, b groups.Batch) {
 	}
 	batch, err := partitionlog.BuildBatch(recs, o)
 	if err == nil {
-		p := co.c.meta.Load().partition(offsetsTopic, sh.partition)
-		err = p.appendInternal(now, batch)
+		err = sh.log.appendInternal(now, batch)
 	}
 	if err != nil {
 		co.c.bug("a batch of %d records can't be written to %s-%d: %v", len(recs), offsetsTopic, sh.partition, err)
