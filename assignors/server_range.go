@@ -112,62 +112,78 @@ func (serverRange) mixed(in ServerInput, table *topicTable, order []int32, out m
 		most = max(most, c)
 	}
 	numbers := upTo(most)
-	places := make([][]int32, len(order)) // by position: the topics of the member
-	subscribers, position := make([]int32, len(table.ids)), make([]int32, len(table.ids))
-	for k, i := range order {
-		places[k] = table.places(in.Members[i].Topics)
-		for _, t := range places[k] {
-			subscribers[t]++
+	subscriptions := table.subscriptions(in, order)
+	// cut is where the next subscriber's run of a topic begins, and how long the runs are.
+	type cut struct{ next, base, extras int32 }
+	cuts := make([]cut, len(table.ids))
+	for _, places := range subscriptions {
+		for _, t := range places {
+			cuts[t].next++ // for now the number of subscribers
 		}
 	}
+	for t := range cuts {
+		if n := cuts[t].next; n > 0 {
+			cuts[t] = cut{base: table.counts[t] / n, extras: table.counts[t] % n}
+		}
+	}
+	var shares [][]int32
 	for k, i := range order {
 		m := &in.Members[i]
-		share := func(t int) []int32 {
-			from, to := run(table.counts[t], subscribers[t], position[t])
-			return numbers[from:to:to]
+		shares = shares[:0]
+		size, same := 0, m.Target != nil
+		for _, t := range subscriptions[k] {
+			c := &cuts[t]
+			from := c.next
+			c.next += c.base
+			if c.extras > 0 {
+				c.next++
+				c.extras--
+			}
+			share := numbers[from:c.next:c.next]
+			shares = append(shares, share)
+			if len(share) > 0 {
+				size++
+				same = same && slices.Equal(m.Target[table.ids[t]], share)
+			}
 		}
-		out[m.ID] = rangeTarget(m.Target, len(places[k]), func(j int) int { return int(places[k][j]) }, table.ids, share)
-		for _, t := range places[k] {
-			position[t]++
+		if same && size == len(m.Target) {
+			out[m.ID] = m.Target
+			continue
 		}
+		target := make(Partitions, size)
+		for j, t := range subscriptions[k] {
+			if len(shares[j]) > 0 {
+				target[table.ids[t]] = shares[j]
+			}
+		}
+		out[m.ID] = target
 	}
 }
 
-// rangeTarget answers the previous target itself where nothing changes, so that the coordinator sees it at a glance.
-func rangeTarget(previous Partitions, n int, place func(int) int, ids []TopicID, share func(int) []int32) Partitions {
-	size, same := 0, previous != nil
-	for j := range n {
-		t := place(j)
-		if s := share(t); len(s) > 0 {
-			size++
-			same = same && slices.Equal(previous[ids[t]], s)
+// subscriptions answers by member, in the given order, its topics as places in the table, ascending, each once.
+func (t *topicTable) subscriptions(in ServerInput, order []int32) [][]int32 {
+	total := 0
+	for i := range in.Members {
+		total += len(in.Members[i].Topics)
+	}
+	all, lists := make([]int32, 0, total), make([][]int32, len(order))
+	for k, i := range order {
+		from := len(all)
+		ids := in.Members[i].Topics
+		for j := range ids {
+			if p := t.find(&ids[j]); p >= 0 {
+				all = append(all, int32(p))
+			}
 		}
-	}
-	if same && size == len(previous) {
-		return previous
-	}
-	target := make(Partitions, size)
-	for j := range n {
-		t := place(j)
-		if s := share(t); len(s) > 0 {
-			target[ids[t]] = s
+		list := all[from:]
+		if !slices.IsSorted(list) {
+			slices.Sort(list)
 		}
+		list = slices.Compact(list)
+		all = all[:from+len(list)]
+		lists[k] = list[:len(list):len(list)]
 	}
-	return target
-}
-
-// places answers a subscription as places in the table, ascending, each once.
-func (t *topicTable) places(ids []TopicID) []int32 {
-	out := make([]int32, 0, len(ids))
-	for i := range ids {
-		if p := t.find(&ids[i]); p >= 0 {
-			out = append(out, int32(p))
-		}
-	}
-	if !slices.IsSorted(out) {
-		slices.Sort(out)
-	}
-	return slices.Compact(out)
+	return lists
 }
 
 // homogeneous checks what the coordinator says: a wrong flag must not give a partition to a member that did not ask for it.

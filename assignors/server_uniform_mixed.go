@@ -2,6 +2,7 @@ package assignors
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -14,7 +15,9 @@ type mixedGroup struct {
 	subscribers [][]int32 // by topic, ascending
 	owner       []int32   // by partition index, -1 free
 	count       []int32   // by member
-	scratch     []int32
+	keys        []uint64  // scratch of sorted
+	scratch     []int32   // its result
+	hands       [][]int32 // scratch of byHolder
 }
 
 func (uniform) mixed(in ServerInput, table *topicTable, order []int32) map[string]Partitions {
@@ -22,12 +25,13 @@ func (uniform) mixed(in ServerInput, table *topicTable, order []int32) map[strin
 	for i := range g.owner {
 		g.owner[i] = -1
 	}
-	for k, i := range order {
-		for _, t := range table.places(in.Members[i].Topics) {
+	subscriptions := table.subscriptions(in, order)
+	for k, places := range subscriptions {
+		for _, t := range places {
 			g.subscribers[t] = append(g.subscribers[t], int32(k))
 		}
 	}
-	g.keep(in, order)
+	g.keep(in, order, subscriptions)
 	topics := g.topicOrder()
 	for _, t := range topics {
 		g.deal(t)
@@ -38,15 +42,19 @@ func (uniform) mixed(in ServerInput, table *topicTable, order []int32) map[strin
 
 // keep leaves with everyone what they hold of topics they still subscribe to, however much it is. If two hold one partition, the
 // first by id keeps it; Kafka would leave it with both.
-func (g *mixedGroup) keep(in ServerInput, order []int32) {
+func (g *mixedGroup) keep(in ServerInput, order []int32, subscriptions [][]int32) {
+	subscribed := make([]int32, len(g.table.ids)) // by topic: one more than the last member seen to subscribe to it
 	for k, i := range order {
+		for _, t := range subscriptions[k] {
+			subscribed[t] = int32(k) + 1
+		}
 		m := &in.Members[i]
 		for id, ps := range m.Target {
 			t := g.table.find(&id)
 			if t < 0 {
 				continue
 			}
-			if _, subscribed := slices.BinarySearch(g.subscribers[t], int32(k)); !subscribed {
+			if subscribed[t] != int32(k)+1 {
 				continue
 			}
 			for _, p := range ps {
@@ -85,13 +93,15 @@ func (g *mixedGroup) topicOrder() []int32 {
 
 // sorted puts a topic's subscribers in the order of load, ties by number.
 func (g *mixedGroup) sorted(t int32) []int32 {
-	g.scratch = append(g.scratch[:0], g.subscribers[t]...)
-	slices.SortFunc(g.scratch, func(x, y int32) int {
-		if c := cmp.Compare(g.count[x], g.count[y]); c != 0 {
-			return c
-		}
-		return cmp.Compare(x, y)
-	})
+	g.keys = g.keys[:0]
+	for _, m := range g.subscribers[t] {
+		g.keys = append(g.keys, uint64(g.count[m])<<32|uint64(m))
+	}
+	slices.Sort(g.keys)
+	g.scratch = g.scratch[:0]
+	for _, key := range g.keys {
+		g.scratch = append(g.scratch, int32(uint32(key)))
+	}
 	return g.scratch
 }
 
@@ -193,12 +203,15 @@ func (d *taker) exclude() {
 
 // balanceTopic moves partitions of one topic from its most to its least loaded subscribers, as long as that levels anything.
 func (g *mixedGroup) balanceTopic(t int32) (moved bool) {
-	sorted := g.sorted(t)
-	low := newDealer(sorted, g.count)
-	most := g.count[sorted[len(sorted)-1]]
-	if most-g.count[sorted[0]] <= 1 {
+	least, most := int32(math.MaxInt32), int32(0)
+	for _, m := range g.subscribers[t] {
+		least, most = min(least, g.count[m]), max(most, g.count[m])
+	}
+	if most-least <= 1 {
 		return false
 	}
+	sorted := g.sorted(t)
+	low := newDealer(sorted, g.count)
 	high := taker{sorted: sorted, count: g.count, level: most + 1, start: len(sorted), end: len(sorted), next: len(sorted) - 1}
 	hand := g.byHolder(t)
 	for high.level-low.level > 1 {
@@ -225,12 +238,19 @@ func (g *mixedGroup) balanceTopic(t int32) (moved bool) {
 }
 
 // byHolder lists by member which partitions of the topic it holds, ascending.
-func (g *mixedGroup) byHolder(t int32) map[int32][]int32 {
-	hand := make(map[int32][]int32, len(g.subscribers[t]))
-	for p := g.table.first[t]; p < g.table.first[t+1]; p++ {
-		hand[g.owner[p]] = append(hand[g.owner[p]], p)
+func (g *mixedGroup) byHolder(t int32) [][]int32 {
+	first, end := g.table.first[t], g.table.first[t+1]
+	if g.hands == nil {
+		g.hands = make([][]int32, len(g.count))
 	}
-	return hand
+	for _, m := range g.subscribers[t] {
+		g.hands[m] = g.hands[m][:0]
+	}
+	for p := first; p < end; p++ {
+		m := g.owner[p]
+		g.hands[m] = append(g.hands[m], p)
+	}
+	return g.hands
 }
 
 // targets turns owners into targets, the previous one where nothing changed.
