@@ -2,6 +2,7 @@ package fakekafka
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/fakekafka/fakekafka/internal/broker"
@@ -15,6 +16,7 @@ type Cluster struct {
 	once   sync.Once
 	holds  holdSet
 	topics topicMemory
+	joined atomic.Int64 // scripted members so far
 }
 
 // Start starts a cluster for a test and closes it with the test. It fails the test at once if an option is bad.
