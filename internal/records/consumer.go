@@ -136,12 +136,13 @@ func (v ConsumerMember) Encode() []byte {
 	w.nullableString(v.Regex)
 	w.int32(v.RebalanceTimeoutMs)
 	w.nullableString(v.Assignor)
-	if v.Classic == nil {
-		w.noTags()
-		return w.b
-	}
+	// Kafka writes this field also where it is null.
 	w.tag(0, func(f *flexWriter) {
-		f.int8(1) // the struct is there
+		if v.Classic == nil {
+			f.int8(0)
+			return
+		}
+		f.int8(1)
 		f.int32(v.Classic.SessionTimeoutMs)
 		f.uvarint(uint64(len(v.Classic.Protocols)) + 1)
 		for _, p := range v.Classic.Protocols {
@@ -167,7 +168,7 @@ func DecodeConsumerMember(b []byte) (v ConsumerMember, err error) {
 	v.RebalanceTimeoutMs = r.int32()
 	v.Assignor = r.nullableString()
 	r.tags(func(n uint64, f *flexReader) {
-		if n != 0 || f.int8() < 0 {
+		if n != 0 || f.int8() <= 0 {
 			return
 		}
 		c := &ClassicMember{SessionTimeoutMs: f.int32()}
