@@ -34,10 +34,15 @@ func NewGroup(partitions map[string]int32, members ...string) Group {
 	for topic, n := range partitions {
 		g.Topics[topic] = Topic{Partitions: n}
 	}
+	topics := slices.SortedFunc(maps.Keys(g.Topics), compareJava)
 	for _, id := range members {
-		g = g.Join(id)
+		g.Members = append(g.Members, newMember(id, topics))
 	}
 	return g
+}
+
+func newMember(id string, topics []string) Member {
+	return Member{ID: id, Subscription: Subscription{Topics: topics, Generation: -1}}
 }
 
 // Join is the group with a new member, which subscribes to the given topics; to all of the group's if none is given.
@@ -45,8 +50,7 @@ func (g Group) Join(id string, topics ...string) Group {
 	if len(topics) == 0 {
 		topics = slices.SortedFunc(maps.Keys(g.Topics), compareJava)
 	}
-	m := Member{ID: id, Subscription: Subscription{Topics: topics, Generation: -1}}
-	g.Members = append(slices.Clone(g.Members), m)
+	g.Members = append(slices.Clone(g.Members), newMember(id, topics))
 	return g
 }
 
