@@ -158,7 +158,7 @@ func newSimRun(seed uint64) *simRun {
 		tickets: map[Ticket]*simCall{},
 		meta:    (&fakeMetadata{byName: map[string]Topic{}}),
 	}
-	kinds := []string{"start", "start", "start", "start", "leave", "restart-coordinator", "rebalance", "commit", "commit", "grow"}
+	kinds := []string{"start", "start", "start", "start", "leave", "restart-coordinator", "rebalance", "commit", "commit", "txn-commit", "txn-commit", "end-txn", "abort-txn", "recreate-topic", "grow"}
 	if !r.settings.calm {
 		kinds = append(kinds, "silence", "silence", "crash", "crash", "restart-client", "restart-client", "lossy", "evict", "fence")
 	}
@@ -305,6 +305,15 @@ func (r *simRun) act(a simAction) {
 		c.lossyUntil = r.now.Add(a.d)
 	case "commit":
 		c.commit()
+	case "txn-commit":
+		c.txnCommit()
+	case "end-txn", "abort-txn":
+		r.endTxn(int64(a.client), a.kind == "end-txn")
+	case "recreate-topic":
+		for _, n := range []int32{0, 2} {
+			r.meta = r.meta.with("bar", n)
+			r.effects(r.shard.MetadataChanged(r.now, r.meta))
+		}
 	case "grow":
 		t, _ := r.meta.Topic("foo")
 		r.meta = r.meta.with("foo", t.Partitions+1)
@@ -324,7 +333,11 @@ func (r *simRun) act(a simAction) {
 		r.effects(r.shard.Unload(r.now))
 		r.shard = r.newShard()
 		for i, rec := range r.log {
-			r.shard.Replay(int64(i), rec.Record, rec.producer)
+			if rec.marker {
+				r.shard.ReplayMarker(int64(i), rec.producer, rec.commit)
+			} else {
+				r.shard.Replay(int64(i), rec.Record, rec.producer)
+			}
 		}
 		r.effects(r.shard.Loaded(r.now))
 	}
@@ -335,8 +348,8 @@ func (r *simRun) act(a simAction) {
 func (r *simRun) effects(fx Effects) {
 	for _, b := range fx.Batches {
 		for _, rec := range b.Records {
-			r.shadow.Replay(int64(len(r.log)), rec, -1)
-			r.log = append(r.log, loggedRecord{Record: rec, producer: -1})
+			r.shadow.Replay(int64(len(r.log)), rec, b.ProducerID)
+			r.log = append(r.log, loggedRecord{Record: rec, producer: b.ProducerID})
 		}
 	}
 	if r.tracing {
@@ -345,11 +358,30 @@ func (r *simRun) effects(fx Effects) {
 		}
 	}
 	if len(fx.Batches) > 0 {
-		if live, replayed := durable(r.shard), durable(r.shadow); live != replayed {
-			r.fail("the replayed state differs from the live one\nlive:\n%s\nreplayed:\n%s", live, replayed)
-		}
+		r.compare()
 	}
-	for _, reply := range fx.Replies {
+	r.deliver(fx.Replies)
+}
+
+// endTxn writes the marker of a producer's transaction and tells the shard.
+func (r *simRun) endTxn(producer int64, commit bool) {
+	at := int64(len(r.log))
+	r.log = append(r.log, loggedRecord{producer: producer, marker: true, commit: commit})
+	r.shadow.ReplayMarker(at, producer, commit)
+	r.effects(r.shard.CompleteTransaction(r.now, producer, 0, commit, at))
+	r.compare()
+}
+
+// compare holds the live durable state to the replayed one.
+func (r *simRun) compare() {
+	if live, replayed := durable(r.shard), durable(r.shadow); live != replayed {
+		r.fail("the replayed state differs from the live one\nlive:\n%s\nreplayed:\n%s", live, replayed)
+	}
+}
+
+// deliver sends the replies to those who wait.
+func (r *simRun) deliver(replies []Reply) {
+	for _, reply := range replies {
 		call := r.tickets[reply.Ticket]
 		if call == nil {
 			r.fail("a reply for ticket %d, which nobody waits for: %T", reply.Ticket, reply.Response)
@@ -845,6 +877,25 @@ func (c *simClient) commit() {
 		t := kmsg.NewOffsetCommitRequestTopic()
 		t.Topic = tp.topic
 		p := kmsg.NewOffsetCommitRequestTopicPartition()
+		p.Partition, p.Offset = tp.partition, int64(c.r.rng.IntN(1000))
+		t.Partitions = append(t.Partitions, p)
+		req.Topics = append(req.Topics, t)
+	}
+	c.send(req, 10*time.Second, func(kmsg.Response) {}, func() {})
+}
+
+// txnCommit commits in a transaction whose producer id is the client's number.
+func (c *simClient) txnCommit() {
+	if !c.running || c.state != simStable {
+		return
+	}
+	req := kmsg.NewPtrTxnOffsetCommitRequest()
+	req.Version, req.Group, req.MemberID, req.InstanceID, req.Generation = 3, simGroup, c.member, c.instance, c.gen
+	req.ProducerID = int64(slices.Index(c.r.clients, c))
+	for _, tp := range sortedOwned(c.owned) {
+		t := kmsg.NewTxnOffsetCommitRequestTopic()
+		t.Topic = tp.topic
+		p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
 		p.Partition, p.Offset = tp.partition, int64(c.r.rng.IntN(1000))
 		t.Partitions = append(t.Partitions, p)
 		req.Topics = append(req.Topics, t)
