@@ -21,6 +21,7 @@ type fetching struct {
 	r         *request
 	byID      bool // v13+
 	follower  bool // replica id >= 0
+	replica   int32
 	committed bool // a consumer that reads committed records only
 	// onlyLeader: followers, and consumers before v11, may only read from the leader.
 	onlyLeader bool
@@ -90,7 +91,7 @@ func (r *request) newFetching(req *kmsg.FetchRequest) *fetching {
 	clear(f.parts) // of the last request
 	f.r, f.session, f.overtaken, f.own = r, nil, false, nil
 	f.byID = r.version >= 13
-	f.follower = replica >= 0
+	f.follower, f.replica = replica >= 0, replica
 	f.committed = req.IsolationLevel == 1 && !f.follower
 	f.onlyLeader = f.follower || r.version < 11
 	f.rack = req.Rack
@@ -378,7 +379,7 @@ func (f *fetching) build(named func(i int) bool) {
 func (f *fetching) end(session int32) answer {
 	f.response.SessionID = session
 	f.response.Topics = f.topics
-	if f.r.version >= 16 {
+	if f.r.version >= 16 && !f.follower { // a follower knows the brokers
 		var nodes hintedNodes
 		m := f.r.cluster.meta.Load()
 		for i := range f.named {

@@ -51,7 +51,7 @@ func (r *request) listOffsets() (answer, error) {
 			rp.ErrorCode, rp.Timestamp, rp.Offset, rp.LeaderEpoch = found.Code, found.Timestamp, found.Offset, found.LeaderEpoch
 			rt.Partitions = append(rt.Partitions, rp)
 		}
-		if len(rt.Partitions) > 0 || len(t.Partitions) == 0 {
+		if len(rt.Partitions) > 0 {
 			resp.Topics = append(resp.Topics, rt)
 		}
 	}
@@ -86,8 +86,10 @@ func (r *request) replica(topic string, index, currentLeaderEpoch int32, onlyLea
 	if !s.hosted(r.node.id) {
 		return nil, wire.NotLeaderOrFollower
 	}
-	if code := s.checkLeaderEpoch(currentLeaderEpoch); code != wire.None {
-		return nil, code
+	if currentLeaderEpoch != -1 { // any other number is compared, unlike in a Fetch
+		if code := s.checkLeaderEpoch(currentLeaderEpoch); code != wire.None {
+			return nil, code
+		}
 	}
 	if onlyLeader && s.leader != r.node.id {
 		return nil, wire.NotLeaderOrFollower

@@ -13,18 +13,33 @@ import (
 func (r *request) deleteRecords() (answer, error) {
 	req := r.body.(*kmsg.DeleteRecordsRequest)
 	resp := req.ResponseKind().(*kmsg.DeleteRecordsResponse)
+	// A partition that is named twice is one entry with the last one's offset; a topic without partitions isn't answered.
+	last := map[topicPartition]int64{}
+	for i := range req.Topics {
+		for _, p := range req.Topics[i].Partitions {
+			last[topicPartition{req.Topics[i].Topic, p.Partition}] = p.Offset
+		}
+	}
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		rt := kmsg.NewDeleteRecordsResponseTopic()
 		rt.Topic = t.Topic
-		for j := range t.Partitions {
+		for _, p := range t.Partitions {
+			key := topicPartition{t.Topic, p.Partition}
+			offset, open := last[key]
+			if !open {
+				continue
+			}
+			delete(last, key)
 			rp := kmsg.NewDeleteRecordsResponseTopicPartition()
-			rp.Partition = t.Partitions[j].Partition
-			low, code := r.deleteUpTo(t.Topic, t.Partitions[j].Partition, t.Partitions[j].Offset)
+			rp.Partition = p.Partition
+			low, code := r.deleteUpTo(t.Topic, p.Partition, offset)
 			rp.LowWatermark, rp.ErrorCode = low, int16(code)
 			rt.Partitions = append(rt.Partitions, rp)
 		}
-		resp.Topics = append(resp.Topics, rt)
+		if len(rt.Partitions) > 0 {
+			resp.Topics = append(resp.Topics, rt)
+		}
 	}
 	return resp, nil
 }

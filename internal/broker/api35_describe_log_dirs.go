@@ -17,45 +17,42 @@ func (r *request) describeLogDirs() (answer, error) {
 	dir := kmsg.NewDescribeLogDirsResponseDir()
 	dir.Dir = r.cluster.logDir(r.node.id)
 	used := int64(0)
-	describe := func(rt *kmsg.DescribeLogDirsResponseDirTopic, p *partition) {
-		if p == nil || !p.state.Load().hosted(r.node.id) {
-			return
-		}
-		rp := kmsg.NewDescribeLogDirsResponseDirTopicPartition()
-		p.mu.Lock()
-		rp.Partition, rp.Size = p.index, p.log.Size()
-		p.mu.Unlock()
-		used += rp.Size
-		rt.Partitions = append(rt.Partitions, rp)
-	}
-	add := func(name string, partitions func(rt *kmsg.DescribeLogDirsResponseDirTopic)) {
+	wanted := wantedPartitions(req)
+	for _, name := range m.names {
 		rt := kmsg.NewDescribeLogDirsResponseDirTopic()
 		rt.Topic = name
-		partitions(&rt)
+		for _, p := range m.topics[name].partitions {
+			if !p.state.Load().hosted(r.node.id) || wanted != nil && !wanted[topicPartition{name, p.index}] {
+				continue
+			}
+			rp := kmsg.NewDescribeLogDirsResponseDirTopicPartition()
+			p.mu.Lock()
+			rp.Partition, rp.Size = p.index, p.log.Size()
+			p.mu.Unlock()
+			used += rp.Size
+			rt.Partitions = append(rt.Partitions, rp)
+		}
 		if len(rt.Partitions) > 0 {
 			dir.Topics = append(dir.Topics, rt)
 		}
 	}
-	if req.Topics == nil {
-		for _, name := range m.names {
-			add(name, func(rt *kmsg.DescribeLogDirsResponseDirTopic) {
-				for _, p := range m.topics[name].partitions {
-					describe(rt, p)
-				}
-			})
-		}
-	}
-	for i := range req.Topics {
-		t := &req.Topics[i]
-		add(t.Topic, func(rt *kmsg.DescribeLogDirsResponseDirTopic) {
-			for _, index := range t.Partitions {
-				describe(rt, m.partition(t.Topic, index))
-			}
-		})
-	}
 	dir.TotalBytes, dir.UsableBytes = diskBytes, max(0, diskBytes-used)
 	resp.Dirs = append(resp.Dirs, dir)
 	return resp, nil
+}
+
+// wantedPartitions is the set a request asks for, nil for all.
+func wantedPartitions(req *kmsg.DescribeLogDirsRequest) map[topicPartition]bool {
+	if req.Topics == nil {
+		return nil
+	}
+	wanted := map[topicPartition]bool{}
+	for i := range req.Topics {
+		for _, index := range req.Topics[i].Partitions {
+			wanted[topicPartition{req.Topics[i].Topic, index}] = true
+		}
+	}
+	return wanted
 }
 
 // logDir is the directory's name: the first of log.dirs, else log.dir.

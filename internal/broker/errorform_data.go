@@ -100,7 +100,9 @@ func fetchErrorForm(req *kmsg.FetchRequest, code wire.Code) answer {
 	for i := range req.Topics {
 		t := wire.FetchTopic{Topic: req.Topics[i].Topic}
 		for j := range req.Topics[i].Partitions {
-			t.Partitions = append(t.Partitions, wire.NewFetchPartition(req.Topics[i].Partitions[j].Partition, code))
+			p := wire.NewFetchPartition(req.Topics[i].Partitions[j].Partition, code)
+			p.AbortedTransactions = noneAborted
+			t.Partitions = append(t.Partitions, p)
 		}
 		resp.Topics = append(resp.Topics, t)
 	}

@@ -139,9 +139,11 @@ func (f *fetching) read(t *target, out *wire.FetchPartition, res *result, limit 
 		fail(wire.InconsistentTopicID)
 		return
 	}
-	if c := s.checkLeaderEpoch(part.CurrentLeaderEpoch); c != wire.None {
-		fail(c)
-		return
+	if part.CurrentLeaderEpoch >= 0 {
+		if c := s.checkLeaderEpoch(part.CurrentLeaderEpoch); c != wire.None {
+			fail(c)
+			return
+		}
 	}
 	leads := s.leader == f.r.node.id
 	if f.selector && leads {
@@ -154,6 +156,15 @@ func (f *fetching) read(t *target, out *wire.FetchPartition, res *result, limit 
 	}
 	if f.onlyLeader && !leads {
 		fail(wire.NotLeaderOrFollower)
+		return
+	}
+	if f.follower && (f.replica == s.leader || !s.hosted(f.replica)) {
+		// Nobody knows this follower. One that knows the leader epoch must know something newer.
+		if part.CurrentLeaderEpoch >= 0 {
+			fail(wire.UnknownLeaderEpoch)
+		} else {
+			fail(wire.NotLeaderOrFollower)
+		}
 		return
 	}
 	before := len(f.records)

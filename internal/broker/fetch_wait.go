@@ -146,7 +146,8 @@ func (f *fetching) count(box *inbox, t *target) (enough bool) {
 	t.inbox = box
 	p.watch(t)
 	s := p.state.Load()
-	if !s.hosted(f.r.node.id) || f.onlyLeader && s.leader != f.r.node.id || s.checkLeaderEpoch(t.part.CurrentLeaderEpoch) == wire.FencedLeaderEpoch {
+	fenced := t.part.CurrentLeaderEpoch >= 0 && s.checkLeaderEpoch(t.part.CurrentLeaderEpoch) == wire.FencedLeaderEpoch
+	if fenced || !s.hosted(f.r.node.id) || f.onlyLeader && s.leader != f.r.node.id {
 		return true
 	}
 	have := p.log.Available(t.begin, f.options(t.part))

@@ -115,10 +115,10 @@ func (p *partition) changed() {
 	p.cluster.changed()
 }
 
-// checkLeaderEpoch compares the current leader epoch of a request with the partition's. Negative: not checked.
+// checkLeaderEpoch compares the current leader epoch of a request with the partition's.
 func (s *partitionState) checkLeaderEpoch(current int32) wire.Code {
 	switch {
-	case current < 0 || current == s.epoch:
+	case current == s.epoch:
 		return wire.None
 	case current < s.epoch:
 		return wire.FencedLeaderEpoch
