@@ -97,7 +97,7 @@ func TestTheLivingStayAliveOverDays(t *testing.T) {
 	})
 }
 
-func TestMemberThatRefusesToRevokeIsThrownOut(t *testing.T) {
+func TestMemberThatRefusesToRevoke(t *testing.T) {
 	eachKind(t, func(t *testing.T, m fakekafka.Member) {
 		k := fakekafka.Start(t, fakekafka.Topic("orders", 6), fakekafka.ManualClock(start))
 		g := k.Group("billing")
@@ -106,14 +106,27 @@ func TestMemberThatRefusesToRevokeIsThrownOut(t *testing.T) {
 		s := k.Join("billing", stubborn)
 		g.AwaitStable(t, 1)
 		k.Join("billing", m)
-		// It lives and could still answer, so time doesn't pass it by.
-		quick := fakekafka.Start(t, fakekafka.WaitLimit(time.Millisecond))
-		_ = quick
 		require.Equal(t, []int32{0, 1, 2, 3, 4, 5}, s.Owned()["orders"])
+		require.NotEqual(t, "Stable", g.State().State)
 		require.NoError(t, s.RefuseRevoke(false))
 		g.AwaitStable(t, 2)
 		g.RequireBalanced(t)
+
+		// Nobody waits for it longer than its rebalance timeout.
+		require.NoError(t, s.RefuseRevoke(true))
+		k.Join("billing", m)
+		require.NoError(t, k.FastForward(6*time.Minute))
+		require.Equal(t, 1, count(g.History(), "expired"))
 	})
+}
+
+func count(events []fakekafka.Event, kind string) (n int) {
+	for _, e := range events {
+		if string(e.Kind) == kind {
+			n++
+		}
+	}
+	return n
 }
 
 func TestStaticMemberComesBackToItsPartitions(t *testing.T) {
@@ -169,7 +182,7 @@ func TestScriptedMembersFollowTheirTopic(t *testing.T) {
 		g.AwaitStable(t, 2)
 		list[0].AwaitOwned(t, list[0].Owned())
 		g.RequireBalanced(t)
-		require.Len(t, list[0].Owned()["orders"], 2)
+		require.Len(t, list[0].Owned()["orders"], 3)
 
 		// The coordinator moves, and its broker stops: nobody notices.
 		epoch := g.State().Epoch

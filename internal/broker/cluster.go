@@ -420,7 +420,7 @@ func (c *Cluster) change(edit func(*metadata)) {
 func newConn(n *node, nc net.Conn) *conn {
 	c := &conn{
 		cluster: n.cluster, node: n, nc: nc, id: n.cluster.connIDs.Add(1), host: hostOf(nc.RemoteAddr()),
-		done: make(chan struct{}), requests: &requestLog{},
+		done: make(chan struct{}), requests: &requestLog{}, standing: &standing{},
 	}
 	c.frames = wire.NewFrameReader(c, n.cluster.settings(n.id).Int32("socket.request.max.bytes"))
 	c.touch()

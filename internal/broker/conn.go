@@ -38,6 +38,7 @@ type conn struct {
 	software, softwareVersion string
 
 	requests *requestLog
+	standing *standing
 
 	lastClient atomic.Pointer[string] // client id of the last request, for messages
 	active     atomic.Int64           // clock of the last byte in or out, Unix nanoseconds of the machine's time

@@ -72,8 +72,10 @@ func (w *waitingRequest) tell(resp kmsg.Response) {
 
 // voice is who speaks for a member: a connection, or a script.
 type voice interface {
-	// alive tells whether the member can be heard: connected, and not paused.
+	// alive tells whether the member's heartbeats come through: it is connected, not paused, and its heartbeat does not stand at a hold.
 	alive() bool
+	// acts tells whether it may still do something by itself.
+	acts() bool
 }
 
 func newCoordinator(c *Cluster) *coordinator {

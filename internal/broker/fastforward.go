@@ -118,7 +118,7 @@ func (co *coordinator) awaited(t groups.Timer) []string {
 	}
 	var ids []string
 	for _, id := range sh.AwaitedBy(t) {
-		if co.living(t.Group, id) {
+		if v := co.voices[memberKey{t.Group, id}]; v != nil && v.acts() {
 			ids = append(ids, id)
 		}
 	}

@@ -349,6 +349,8 @@ const (
 func (c *conn) waitAt(g *Gate, r *request, o orphan) error {
 	open, leave := g.enter(&Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body})
 	defer leave()
+	c.standing.Store(int32(r.key) + 1)
+	defer c.standing.Store(0)
 	return c.waitFor(open, o)
 }
 

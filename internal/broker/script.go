@@ -55,19 +55,22 @@ type Script struct {
 	leader   *kmsg.JoinGroupResponse
 	protocol string
 	owned    map[string][]int32
-	counts   map[string]int // the leader's view of the topics when it assigned
+	told     map[string][]int32 // KIP-848: what it shall own, while it refuses to give the rest up; nil: no such thing
+	counts   map[string]int     // the leader's view of the topics when it assigned
 	err      error
 
 	silent  bool
+	leaving bool // its LeaveGroup is under way
 	refuses bool // doesn't give up what it is told to revoke
 
-	flying  bool          // a request of the autopilot has no answer yet
-	late    kmsg.Response // an answer that came while it was paused or silent
-	news    bool          // something may have changed: a heartbeat would tell
-	rejoins bool
-	tells   bool // KIP-848: what it owns has changed, its next heartbeat says so
-	queued  bool
-	again   time.Time // after a lost answer or a retriable error
+	standing standing
+	flying   bool          // a request of the autopilot has no answer yet
+	late     kmsg.Response // an answer that came while it was paused or silent
+	news     bool          // something may have changed: a heartbeat would tell
+	rejoins  bool
+	tells    bool // KIP-848: what it owns has changed, its next heartbeat says so
+	queued   bool
+	again    time.Time // after a lost answer or a retriable error
 }
 
 // scripts are all scripted members and those that have something to do.
@@ -228,7 +231,12 @@ func (co *coordinator) settle(now time.Time) {
 }
 
 // alive tells whether the member can be heard.
-func (s *Script) alive() bool { return s.phase != scriptGone && !s.silent && !s.paused(wire.Heartbeat) }
+func (s *Script) alive() bool {
+	return s.phase != scriptGone && !s.silent && !s.standing.heartbeat() && !s.paused(wire.Heartbeat)
+}
+
+// acts is false for one that has nothing under way: it has done already what it will do by itself.
+func (s *Script) acts() bool { return s.alive() && s.flying && s.standing.Load() == 0 }
 
 func (s *Script) paused(key wire.Key) bool {
 	return s.c.pauses.at(s.spec.Client, s.node(), key) != nil
@@ -256,7 +264,7 @@ func (s *Script) act() {
 		s.late = nil
 		s.take(resp)
 	}
-	if s.flying || s.phase == scriptGone || s.phase == scriptStopped || !s.again.IsZero() || s.spec.ByHand {
+	if s.flying || s.leaving || s.phase == scriptGone || s.phase == scriptStopped || !s.again.IsZero() || s.spec.ByHand {
 		return
 	}
 	var req kmsg.Request
@@ -304,7 +312,7 @@ func (s *Script) send(req kmsg.Request) {
 func (s *Script) request(req kmsg.Request) *request {
 	node := s.c.nodeByID(s.node())
 	return &request{
-		conn:    &conn{cluster: s.c, node: node, host: "/127.0.0.1", done: s.c.closing, ahead: make(chan frameOrError, 1), requests: &s.c.ended},
+		conn:    &conn{cluster: s.c, node: node, host: "/127.0.0.1", done: s.c.closing, ahead: make(chan frameOrError, 1), requests: &s.c.ended, standing: &s.standing},
 		cluster: s.c, node: node, key: wire.Key(req.Key()), version: req.GetVersion(), client: s.spec.Client, body: req, script: s,
 	}
 }
@@ -430,13 +438,16 @@ func (s *Script) Speak() { s.silent, s.news = false, true }
 
 // Refuse says whether it keeps what it is told to revoke.
 func (s *Script) Refuse(on bool) {
-	s.refuses, s.news, s.tells = on, true, s.tells || !on && s.spec.Consumer
+	s.refuses, s.news = on, true
+	if !on && s.told != nil {
+		s.owned, s.told, s.tells = s.told, nil, true
+	}
 }
 
 // Return makes it join as a new process would, under its instance id if it has one.
 func (s *Script) Return() {
 	s.phase, s.id, s.epoch, s.err, s.silent, s.late, s.flying = scriptOut, "", 0, nil, false, nil, false
-	s.owned = map[string][]int32{}
+	s.owned, s.told = map[string][]int32{}, nil
 }
 
 // gone is after it has left.
@@ -562,8 +573,12 @@ func (s *Script) Leave(done <-chan struct{}, forAWhile bool) (wire.Code, error) 
 		leave.Version = 5
 		req = leave
 	}
+	if err := s.Do(func(s *Script) { s.leaving = true }); err != nil {
+		return 0, err
+	}
 	resp, err := s.Ask(done, req)
 	if err != nil {
+		_ = s.Do(func(s *Script) { s.leaving = false })
 		return 0, err
 	}
 	code := wire.None
@@ -576,10 +591,12 @@ func (s *Script) Leave(done <-chan struct{}, forAWhile bool) (wire.Code, error) 
 			code = wire.Code(resp.Members[0].ErrorCode)
 		}
 	}
-	if code == wire.None {
-		return code, s.Do((*Script).gone)
-	}
-	return code, nil
+	return code, s.Do(func(s *Script) {
+		s.leaving = false
+		if code == wire.None {
+			s.gone()
+		}
+	})
 }
 
 // Heartbeat sends one and answers its code. It doesn't follow what it is told. From off the loop.

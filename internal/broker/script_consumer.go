@@ -88,13 +88,14 @@ func (s *Script) beatenConsumer(resp *kmsg.ConsumerGroupHeartbeatResponse) {
 		}
 		lost := loses(s.owned, next)
 		if lost && s.refuses {
+			s.told = next
 			return // it goes on as if it had not been told
 		}
 		if lost || loses(next, s.owned) {
 			s.owned, s.tells = next, true
 		}
 	case code == wire.FencedMemberEpoch, code == wire.UnknownMemberID:
-		s.epoch, s.phase, s.owned = 0, scriptOut, map[string][]int32{}
+		s.epoch, s.phase, s.owned, s.told = 0, scriptOut, map[string][]int32{}, nil
 	case retriable(code):
 		s.news = true
 		s.later()

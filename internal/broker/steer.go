@@ -317,7 +317,17 @@ func (c *conn) alive() bool {
 		return false
 	default:
 	}
-	return c.cluster.pauses.at(c.clientID(), c.node.id, wire.Heartbeat) == nil
+	return !c.standing.heartbeat() && c.cluster.pauses.at(c.clientID(), c.node.id, wire.Heartbeat) == nil
+}
+
+func (c *conn) acts() bool { return c.alive() && c.standing.Load() == 0 }
+
+// standing is the request that stands at a gate: its API's key + 1, 0 for none.
+type standing struct{ atomic.Int32 }
+
+func (s *standing) heartbeat() bool {
+	k := wire.Key(s.Load() - 1)
+	return k == wire.Heartbeat || k == wire.ConsumerGroupHeartbeat
 }
 
 // voice is who speaks in a request of a member.
