@@ -29,6 +29,7 @@ func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer
 		return errorWithText(req, wire.PolicyViolation, "Excessively large number of partitions per request.")
 	}
 	m := c.meta.Load()
+	quota := r.mutations(6)
 	var plans []*topicPlan
 	var refused []kmsg.CreateTopicsResponseTopic // they follow the others
 	for _, t := range req.Topics {
@@ -50,6 +51,9 @@ func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer
 			w.configs = append(w.configs, config.Setting{Name: s.Name, Value: s.Value})
 		}
 		p, err := c.planTopic(m, w)
+		if err == nil && !req.ValidateOnly {
+			err = quota.take(len(p.assignments))
+		}
 		if err != nil {
 			resp.Topics = append(resp.Topics, createError(t.Topic, err))
 			continue
@@ -61,6 +65,7 @@ func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer
 	if len(plans) > 0 && !req.ValidateOnly {
 		c.createTopics(plans)
 	}
+	quota.end(resp)
 	return resp
 }
 

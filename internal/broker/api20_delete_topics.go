@@ -18,7 +18,7 @@ func (r *request) deleteTopics() (answer, error) {
 		}
 		return errorWithText(req, code, "Topic deletion is disabled."), nil
 	}
-	return onLoop(r.cluster, func() answer { return r.cluster.deleteWanted(req) })
+	return onLoop(r.cluster, func() answer { return r.cluster.deleteWanted(r, req) })
 }
 
 // deletion is one topic that a request wants deleted, and how that ends.
@@ -30,13 +30,17 @@ type deletion struct {
 }
 
 // deleteWanted deletes the topics of a request, each for itself. On the loop.
-func (c *Cluster) deleteWanted(req *kmsg.DeleteTopicsRequest) answer {
+func (c *Cluster) deleteWanted(r *request, req *kmsg.DeleteTopicsRequest) answer {
 	m := c.meta.Load()
 	resp := req.ResponseKind().(*kmsg.DeleteTopicsResponse)
+	quota := r.mutations(5)
 	var gone []*topic
 	for _, d := range resolveDeletions(m, namedTopics(req)) {
 		t := kmsg.NewDeleteTopicsResponseTopic()
 		t.Topic, t.TopicID = d.name, d.id
+		if d.err == nil {
+			d.err = quota.take(len(d.topic.partitions))
+		}
 		if d.err != nil {
 			t.ErrorCode, t.ErrorMessage = int16(d.err.code), message(d.err.text)
 		} else {
@@ -47,6 +51,7 @@ func (c *Cluster) deleteWanted(req *kmsg.DeleteTopicsRequest) answer {
 	if len(gone) > 0 {
 		c.deleteTopics(gone)
 	}
+	quota.end(resp)
 	return resp
 }
 

@@ -11,7 +11,7 @@ import (
 
 func (r *request) createPartitions() (answer, error) {
 	req := r.body.(*kmsg.CreatePartitionsRequest)
-	return onLoop(r.cluster, func() answer { return r.cluster.growWanted(req) })
+	return onLoop(r.cluster, func() answer { return r.cluster.growWanted(r, req) })
 }
 
 // growth is a topic that gets more partitions.
@@ -21,7 +21,7 @@ type growth struct {
 }
 
 // growWanted gives the topics of a request more partitions, each for itself. On the loop.
-func (c *Cluster) growWanted(req *kmsg.CreatePartitionsRequest) answer {
+func (c *Cluster) growWanted(r *request, req *kmsg.CreatePartitionsRequest) answer {
 	m := c.meta.Load()
 	resp := req.ResponseKind().(*kmsg.CreatePartitionsResponse)
 	times := map[string]int{}
@@ -35,6 +35,7 @@ func (c *Cluster) growWanted(req *kmsg.CreatePartitionsRequest) answer {
 	if added > maxPartitionsPerRequest {
 		return errorResponse(req, wire.UnknownServerError) // Kafka's controller has no code for it
 	}
+	quota := r.mutations(3)
 	var growths []growth
 	for _, t := range req.Topics {
 		out := kmsg.NewCreatePartitionsResponseTopic()
@@ -46,16 +47,23 @@ func (c *Cluster) growWanted(req *kmsg.CreatePartitionsRequest) answer {
 			continue
 		} else if known := m.topics[t.Topic]; known == nil {
 			out.ErrorCode = int16(wire.UnknownTopicOrPartition)
-		} else if assignments, err := planGrowth(m, known, t); err != nil {
-			out.ErrorCode, out.ErrorMessage = int16(err.code), message(err.text)
 		} else {
-			growths = append(growths, growth{known, assignments})
+			assignments, err := planGrowth(m, known, t)
+			if err == nil && !req.ValidateOnly {
+				err = quota.take(len(assignments))
+			}
+			if err != nil {
+				out.ErrorCode, out.ErrorMessage = int16(err.code), message(err.text)
+			} else {
+				growths = append(growths, growth{known, assignments})
+			}
 		}
 		resp.Topics = append(resp.Topics, out)
 	}
 	if len(growths) > 0 && !req.ValidateOnly {
 		c.addPartitions(growths)
 	}
+	quota.end(resp)
 	return resp
 }
 

@@ -67,6 +67,7 @@ func (r *request) alterClientQuotas() (answer, error) {
 			}
 			resp.Entries = append(resp.Entries, quotaResult(e.wire(), err))
 		}
+		r.cluster.quotas.publish(r.cluster)
 		return resp
 	})
 }

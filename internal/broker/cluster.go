@@ -90,6 +90,10 @@ type Cluster struct {
 	scram     scramCredentials
 	telemetry telemetry
 
+	// quotaTable are the quotas that were set, nil if none; replaced as a whole, by the loop.
+	quotaTable atomic.Pointer[quotaTable]
+	throttles  throttles
+
 	// features are the finalized levels that were changed; replaced as a whole, by the loop.
 	features atomic.Pointer[map[string]int16]
 

@@ -28,6 +28,7 @@ type conn struct {
 	header wire.Header
 	fetch  wire.FetchEncoder
 	out    []byte
+	mute   time.Duration // after the next answer nothing is read for so long: the client is over a quota
 
 	fetching fetching // the Fetch under way
 
@@ -66,6 +67,8 @@ type request struct {
 	script  *Script  // of a scripted member, nil for a client
 	fails   failCode // what a Fetch answers for some partitions, by the test; nil: nothing
 	frame   []byte   // the whole frame: record bytes of a Produce point into it
+
+	wait time.Duration // the client is over a quota: after the answer nothing is read for so long
 }
 
 // answer is what a handler returns: a kmsg.Response, a *wire.FetchResponse, or nil for no answer at all (acks 0).
@@ -118,6 +121,13 @@ func (c *conn) loop() error {
 			return err
 		}
 		c.touch()
+		if c.mute > 0 {
+			wait := c.mute
+			c.mute = 0
+			if !sleepUnless(wait, c.done) {
+				return errClosed
+			}
+		}
 	}
 }
 
@@ -208,9 +218,14 @@ func (c *conn) handle(frame []byte) (answer, error) {
 		key: h.Key, version: h.Version, corr: h.CorrelationID, client: h.ClientID,
 		body: req, frame: frame,
 	}
+	r.clampFetch()
 	a, err := c.cluster.intercepted(r, fn)
 	if p, ok := req.(*kmsg.ProduceRequest); ok && p.Acks == 0 && a != nil && err == nil {
 		return nil, noAnswer("a Produce with acks 0 failed; there is no other way to tell")
+	}
+	if err == nil {
+		a, c.mute = r.throttled(a)
+		c.mute = max(c.mute, r.wait)
 	}
 	return a, err
 }

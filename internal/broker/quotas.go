@@ -11,7 +11,7 @@ import (
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
-// quotas are the client quotas that were set (KIP-546). They are kept and told; nothing is throttled by them yet. Owned by the control loop.
+// quotas are the client quotas that were set (KIP-546). throttle.go has their effect. Owned by the control loop.
 type quotas struct {
 	entities map[string]*quotaEntity // by quotaEntity.key
 }
