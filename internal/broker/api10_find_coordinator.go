@@ -93,7 +93,7 @@ func (r *request) coordinatorOf(kind int8, key string) (found, error) {
 		if !shareKey(key) {
 			return notFound(wire.InvalidRequest, "Invalid share coordinator key: "+key), nil
 		}
-		return notFound(wire.CoordinatorNotAvailable, "The coordinator is not available."), nil
+		topicName = shareStateTopic
 	default:
 		return notFound(wire.InvalidRequest, "Invalid coordinator type "+strconv.Itoa(int(kind))), nil
 	}

@@ -91,7 +91,6 @@ func (m *metadata) next() *metadata {
 	n := *m
 	n.topics = maps.Clone(m.topics)
 	n.ids = maps.Clone(m.ids)
-	n.names = nil
 	n.version++
 	return &n
 }
@@ -99,6 +98,7 @@ func (m *metadata) next() *metadata {
 func (m *metadata) put(t *topic) {
 	if old := m.topics[t.name]; old == nil {
 		m.lastCreated = m.version
+		m.names = nil
 	}
 	m.topics[t.name] = t
 	m.ids[t.id] = t
@@ -107,10 +107,14 @@ func (m *metadata) put(t *topic) {
 func (m *metadata) remove(t *topic) {
 	delete(m.topics, t.name)
 	delete(m.ids, t.id)
+	m.names = nil
 }
 
+// seal makes a changed picture ready to be published: the names are sorted anew where topics came or went.
 func (m *metadata) seal() *metadata {
-	m.names = slices.Sorted(maps.Keys(m.topics))
+	if m.names == nil {
+		m.names = slices.Sorted(maps.Keys(m.topics))
+	}
 	return m
 }
 

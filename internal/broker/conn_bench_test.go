@@ -1,0 +1,61 @@
+package broker
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// BenchmarkRequest is a whole round trip of small requests through a socket of this machine.
+func BenchmarkRequest(b *testing.B) {
+	c := startCluster(b, Options{Topics: []TopicSpec{{Name: "one", Partitions: 1}, {Name: "wide", Partitions: 1000}}})
+	versions := kmsg.NewPtrApiVersionsRequest()
+	for name, req := range map[string]kmsg.Request{
+		"ApiVersions":              versions,
+		"Metadata/1 partition":     topicsRequest("one"),
+		"Metadata/1000 partitions": topicsRequest("wide"),
+	} {
+		b.Run(name, func(b *testing.B) {
+			cl := dialRaw(b, c)
+			b.ReportAllocs()
+			for b.Loop() {
+				cl.ask(req)
+			}
+		})
+	}
+}
+
+// BenchmarkCreateTopic creates a topic among many.
+func BenchmarkCreateTopic(b *testing.B) {
+	for _, n := range []int{10, 1000} {
+		b.Run(fmt.Sprintf("among %d", n), func(b *testing.B) {
+			o := Options{}
+			for i := range n {
+				o.Topics = append(o.Topics, TopicSpec{Name: fmt.Sprintf("t%d", i), Partitions: 1})
+			}
+			c := startCluster(b, o)
+			cl := dialRaw(b, c)
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				cl.ask(createRequest(newTopic(fmt.Sprintf("new%d", i), 1, 1)))
+				i++
+			}
+		})
+	}
+}
+
+// BenchmarkStart is a cluster's whole life.
+func BenchmarkStart(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		c, err := New(Options{Topics: []TopicSpec{{Name: "t", Partitions: 6}}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := c.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
