@@ -18,6 +18,10 @@ import (
 // the join goes on with a new classic group; else it has replied, or will.
 func (s *Shard) joinConsumerGroup(g *group, c Command, req *kmsg.JoinGroupRequest) (handled bool) {
 	if g.consumer.empty() {
+		if req.MemberID != "" {
+			s.reply(c.Ticket, joinError(req, req.MemberID, errUnknownMemberID))
+			return true
+		}
 		s.stopGroup(g.consumer)
 		tx := s.beginTx(g.id)
 		for _, r := range s.consumerTombstones(g) {
@@ -43,7 +47,7 @@ func (s *Shard) joinConsumerGroup(g *group, c Command, req *kmsg.JoinGroupReques
 		if code == errMemberIDRequired {
 			member = b.member
 		}
-		s.noteRefusal(g.id, req.MemberID, c.Client, refuse(code, "JoinGroup was refused"))
+		s.noteRefusal(g.id, req.MemberID, c.Client, refuse(code, "its JoinGroup does not fit the members of the group"))
 		s.reply(c.Ticket, joinError(req, member, code))
 	}
 	return true
@@ -100,6 +104,13 @@ func (s *Shard) classicJoins(b *beat, group *group, req *kmsg.JoinGroupRequest) 
 	}
 	if m != nil {
 		b.before = m.memberAssignment
+		if attributes.instanceID == nil {
+			attributes.instanceID = m.instanceID
+		}
+		if attributes.rackID == nil {
+			attributes.rackID = m.rackID
+		}
+		attributes.assignor = m.assignor
 		if m.regex != "" {
 			b.cause = fmt.Sprintf("%s joined with the classic protocol, without its expression /%s/", nameOf(m), m.regex)
 		}
