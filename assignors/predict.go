@@ -68,11 +68,15 @@ func (g Group) Leave(ids ...string) Group {
 	return g
 }
 
+// maxRounds is where Predict gives up on a group that does not settle.
+const maxRounds = 10
+
 // Predict answers what a group will get, from plain values: what a member holds stands in its Owned, whatever the assignor (it
 // becomes user data or a previous target where the assignor looks there). Members and partitions in any order.
 //
 // With cooperative-sticky it goes on for as many rounds as the group needs: what one member has to give up to another is withheld
-// from both in one round and handed over in the next.
+// from both in one round and handed over in the next. With racks and different subscriptions there are groups that never settle, as
+// what is on the wrong rack is dealt anew each time; Kafka's would go on rebalancing, Predict stops after ten rounds.
 func Predict(a Assignor, g Group) (Prediction, error) {
 	p := Prediction{}
 	for {
@@ -81,8 +85,7 @@ func Predict(a Assignor, g Group) (Prediction, error) {
 			return Prediction{}, err
 		}
 		p.Rounds = append(p.Rounds, r)
-		// Racks that pull to and fro could keep a group from settling; Kafka would go on rebalancing.
-		if len(r.Withheld) == 0 || len(p.Rounds) == 10 {
+		if p.Settled() || len(p.Rounds) == maxRounds {
 			return p, nil
 		}
 		g = r.After()
@@ -97,6 +100,9 @@ type Prediction struct {
 
 // Final is what every member has in the end.
 func (p Prediction) Final() map[string][]TopicPartition { return p.last().Assignment }
+
+// Settled tells whether the group is at rest after the last round: nothing is withheld any more.
+func (p Prediction) Settled() bool { return len(p.last().Withheld) == 0 }
 
 // After is the group afterwards: everyone holds what it got. Let someone join or leave and predict again.
 func (p Prediction) After() Group { return p.last().After() }
