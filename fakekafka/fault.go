@@ -2,6 +2,7 @@ package fakekafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ type FaultRule struct {
 	rule   *broker.Rule
 	name   string
 	forced bool
+	added  bool
 }
 
 // On begins a rule for requests of one API; [AnyAPI] takes all.
@@ -106,9 +108,37 @@ func (f *FaultRule) Forced() *FaultRule {
 func (f *FaultRule) add(action string, a broker.Action) *FaultRule {
 	f.with("%s", action)
 	f.rule.Name = f.name
+	if err := f.senseless(a); err != nil {
+		_ = f.k.steered(f.name, err)
+		return f
+	}
 	f.rule.Action = a
 	f.k.b.AddRule(f.rule)
 	return f
+}
+
+// senseless tells why a rule could never act.
+func (f *FaultRule) senseless(a broker.Action) error {
+	r := f.rule
+	api := API(r.Key)
+	switch {
+	case r.Name == "" || f.added:
+		return errors.New("the rule has its action already; begin another one with On")
+	case (r.Topic != "" || r.Partition >= 0) && !broker.NamesTopics(r.Key):
+		return fmt.Errorf("%s requests name no topic; leave Topic and Partition out", api)
+	case r.Group != "" && !broker.NamesGroups(r.Key):
+		return fmt.Errorf("%s requests name no group; leave Group out", api)
+	case r.Times < 0 || r.After < 0:
+		return errors.New("Times and After count requests: give 0 or more")
+	case r.Broker < 0 || int(r.Broker) > len(f.k.Addrs()):
+		return fmt.Errorf("there is no broker %d; node ids are 1 to %d", r.Broker, len(f.k.Addrs()))
+	case a.Fail != nil && !f.forced:
+		if err := broker.CheckFail(r.Key, *a.Fail); err != nil {
+			return err
+		}
+	}
+	f.added = true
+	return nil
 }
 
 // Fail answers the error, where the API and its version have a place for it: at the top, or at every topic, partition or member that the
@@ -116,10 +146,6 @@ func (f *FaultRule) add(action string, a broker.Action) *FaultRule {
 // Kafka never answers for the API is refused, unless Forced.
 func (f *FaultRule) Fail(code ErrorCode) *FaultRule {
 	c := wire.Code(code)
-	if err := broker.CheckFail(f.rule.Key, c); err != nil && !f.forced {
-		_ = f.k.steered(f.name+fmt.Sprintf(".Fail(%s)", code), err)
-		return f
-	}
 	return f.add(fmt.Sprintf(".Fail(%s)", code), broker.Action{Fail: &c})
 }
 

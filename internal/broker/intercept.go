@@ -99,7 +99,7 @@ func (c *Cluster) RemoveRule(r *Rule) {
 	c.rules.mu.Lock()
 	defer c.rules.mu.Unlock()
 	r.mu.Lock()
-	if !r.removed && !r.Internal && r.acted == 0 {
+	if slices.Contains(c.rules.all(), r) && !r.Internal && r.acted == 0 {
 		c.rules.idle = append(c.rules.idle, r.idleName())
 	}
 	r.removed = true

@@ -138,6 +138,31 @@ func eachPartition(req kmsg.Request, visit func(name string, id [16]byte, p int3
 				}
 			}
 		}
+	case *kmsg.OffsetDeleteRequest:
+		for _, t := range req.Topics {
+			for _, p := range t.Partitions {
+				if !visit(t.Topic, none, p.Partition) {
+					return
+				}
+			}
+		}
+	case *kmsg.AddPartitionsToTxnRequest:
+		for _, t := range req.Topics { // up to v3
+			for _, p := range t.Partitions {
+				if !visit(t.Topic, none, p) {
+					return
+				}
+			}
+		}
+		for _, txn := range req.Transactions {
+			for _, t := range txn.Topics {
+				for _, p := range t.Partitions {
+					if !visit(t.Topic, none, p) {
+						return
+					}
+				}
+			}
+		}
 	case *kmsg.MetadataRequest:
 		for _, t := range req.Topics {
 			name := ""

@@ -45,5 +45,29 @@ func CheckFail(key wire.Key, code wire.Code) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s is never answered to %s by Apache Kafka, which answers %v; Forced() sends it all the same", code, key, known)
+	api := key.String()
+	if key == AnyKey {
+		api = "every API"
+	}
+	return fmt.Errorf("%s is never answered to %s by Apache Kafka, which answers %v; Forced() sends it all the same", code, api, known)
+}
+
+// NamesTopics tells whether requests of an API name topics, so that a rule can go by them.
+func NamesTopics(key wire.Key) bool {
+	switch key {
+	case AnyKey, wire.Produce, wire.Fetch, wire.ListOffsets, wire.OffsetForLeaderEpoch, wire.DeleteRecords, wire.OffsetCommit, wire.TxnOffsetCommit,
+		wire.OffsetFetch, wire.Metadata, wire.CreateTopics, wire.CreatePartitions, wire.DeleteTopics, wire.AddPartitionsToTxn, wire.OffsetDelete:
+		return true
+	}
+	return false
+}
+
+// NamesGroups tells whether requests of an API name groups.
+func NamesGroups(key wire.Key) bool {
+	switch key {
+	case AnyKey, wire.JoinGroup, wire.SyncGroup, wire.Heartbeat, wire.LeaveGroup, wire.OffsetCommit, wire.TxnOffsetCommit, wire.AddOffsetsToTxn, wire.OffsetDelete,
+		wire.ConsumerGroupHeartbeat, wire.ConsumerGroupDescribe, wire.DescribeGroups, wire.DeleteGroups, wire.FindCoordinator, wire.OffsetFetch:
+		return true
+	}
+	return false
 }

@@ -1,0 +1,147 @@
+package fakekafka_test
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/fakekafka"
+	"github.com/fakekafka/fakekafka/partitionlog"
+)
+
+// raw is a client that sends just what it is told.
+type raw struct {
+	t      testing.TB
+	nc     net.Conn
+	format *kmsg.RequestFormatter
+	corr   int32
+}
+
+func dialRaw(t testing.TB, k *fakekafka.Cluster, client string) *raw {
+	return dialBroker(t, k, client, k.Bootstrap())
+}
+
+func dialBroker(t testing.TB, k *fakekafka.Cluster, client, addr string) *raw {
+	t.Helper()
+	nc, err := k.DialContext(t.Context(), "tcp", addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { nc.Close() })
+	return &raw{t: t, nc: nc, format: kmsg.NewRequestFormatter(kmsg.FormatterClientID(client))}
+}
+
+func (r *raw) send(req kmsg.Request) {
+	r.t.Helper()
+	r.corr++
+	_, err := r.nc.Write(r.format.AppendRequest(nil, req, r.corr))
+	require.NoError(r.t, err)
+}
+
+// receive reads the answer of the request that was sent first of those without one.
+func (r *raw) receive(req kmsg.Request) (kmsg.Response, error) {
+	if err := r.nc.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		return nil, err
+	}
+	var size [4]byte
+	if _, err := io.ReadFull(r.nc, size[:]); err != nil {
+		return nil, err
+	}
+	frame := make([]byte, binary.BigEndian.Uint32(size[:]))
+	if _, err := io.ReadFull(r.nc, frame); err != nil {
+		return nil, err
+	}
+	frame = frame[4:] // correlation id
+	if req.IsFlexible() && req.Key() != 18 {
+		frame = frame[1:]
+	}
+	resp := req.ResponseKind()
+	return resp, resp.ReadFrom(frame)
+}
+
+func (r *raw) try(req kmsg.Request) (kmsg.Response, error) {
+	r.t.Helper()
+	r.send(req)
+	return r.receive(req)
+}
+
+func (r *raw) ask(req kmsg.Request) kmsg.Response {
+	r.t.Helper()
+	resp, err := r.try(req)
+	require.NoError(r.t, err)
+	return resp
+}
+
+// went tells how a request without an answer ends: the connection is cut.
+func (r *raw) cut(req kmsg.Request) {
+	r.t.Helper()
+	_, err := r.try(req)
+	require.Error(r.t, err)
+}
+
+func versioned[R kmsg.Request](req R, version int16) R {
+	req.SetVersion(version)
+	return req
+}
+
+func oneRecord(t testing.TB, value string) []byte {
+	b, err := partitionlog.BuildBatch([]partitionlog.Record{{Value: []byte(value), Timestamp: time.Now().UnixMilli()}}, partitionlog.BatchOptions{Codecs: new(partitionlog.Codecs)})
+	require.NoError(t, err)
+	return b
+}
+
+// produceTo is a Produce v9 of one record to each of the partitions.
+func produceTo(t testing.TB, topic string, partitions ...int32) *kmsg.ProduceRequest {
+	req := versioned(kmsg.NewPtrProduceRequest(), 9)
+	req.Acks, req.TimeoutMillis = -1, 1000
+	rt := kmsg.NewProduceRequestTopic()
+	rt.Topic = topic
+	for _, p := range partitions {
+		rp := kmsg.NewProduceRequestTopicPartition()
+		rp.Partition, rp.Records = p, oneRecord(t, "x")
+		rt.Partitions = append(rt.Partitions, rp)
+	}
+	req.Topics = append(req.Topics, rt)
+	return req
+}
+
+// producedCodes are the error codes of a Produce answer, by partition.
+func producedCodes(resp kmsg.Response) map[int32]fakekafka.ErrorCode {
+	codes := map[int32]fakekafka.ErrorCode{}
+	for _, t := range resp.(*kmsg.ProduceResponse).Topics {
+		for _, p := range t.Partitions {
+			codes[p.Partition] = fakekafka.ErrorCode(p.ErrorCode)
+		}
+	}
+	return codes
+}
+
+// fetchFrom is a Fetch v12 (by topic name) of the partitions from offset 0.
+func fetchFrom(wait time.Duration, session, epoch int32, topic string, partitions ...int32) *kmsg.FetchRequest {
+	req := versioned(kmsg.NewPtrFetchRequest(), 12)
+	req.ReplicaID, req.MaxWaitMillis, req.MinBytes, req.MaxBytes, req.SessionID, req.SessionEpoch = -1, int32(wait.Milliseconds()), 1, 1<<20, session, epoch
+	if len(partitions) > 0 {
+		rt := kmsg.NewFetchRequestTopic()
+		rt.Topic = topic
+		for _, p := range partitions {
+			rp := kmsg.NewFetchRequestTopicPartition()
+			rp.Partition, rp.PartitionMaxBytes, rp.CurrentLeaderEpoch = p, 1<<20, -1
+			rt.Partitions = append(rt.Partitions, rp)
+		}
+		req.Topics = append(req.Topics, rt)
+	}
+	return req
+}
+
+func fetchedCodes(resp kmsg.Response) map[int32]fakekafka.ErrorCode {
+	codes := map[int32]fakekafka.ErrorCode{}
+	for _, t := range resp.(*kmsg.FetchResponse).Topics {
+		for _, p := range t.Partitions {
+			codes[p.Partition] = fakekafka.ErrorCode(p.ErrorCode)
+		}
+	}
+	return codes
+}
