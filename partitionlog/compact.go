@@ -74,7 +74,7 @@ func (l *Log) Compact(now int64, c *Codecs) (CompactResult, error) {
 	}
 	p := &compaction{
 		log: l, codecs: c, now: now, end: l.segments[to].base,
-		txns: newCleanedTransactions(l.aborted), lastData: l.lastRecords(),
+		txns: newCleanedTransactions(l.aborted, l.segments[0].base), lastData: l.lastRecords(),
 	}
 	var err error
 	if p.latest, err = l.latestOffsets(from, to, c); err != nil {
@@ -123,7 +123,7 @@ func (l *Log) mergeable(from, to int) int {
 func (l *Log) latestOffsets(from, to int, c *Codecs) (map[string]int64, error) {
 	latest := map[string]int64{}
 	start := max(l.cleanedTo, l.logStart)
-	txns := newCleanedTransactions(l.aborted)
+	txns := newCleanedTransactions(l.aborted, l.segments[from].base)
 	var rec rawRecord
 	for _, s := range l.segments[from:to] {
 		k := s.start()
@@ -358,8 +358,14 @@ type abortingTxn struct {
 	seen bool // a batch of it was in the pass
 }
 
-func newCleanedTransactions(aborted []AbortedTxn) cleanedTransactions {
-	byStart := slices.Clone(aborted)
+// newCleanedTransactions is for a walk that begins at from: transactions that ended before must not be met.
+func newCleanedTransactions(aborted []AbortedTxn, from int64) cleanedTransactions {
+	var byStart []AbortedTxn
+	for _, t := range aborted {
+		if t.LastOffset >= from {
+			byStart = append(byStart, t)
+		}
+	}
 	slices.SortFunc(byStart, func(a, b AbortedTxn) int { return cmp.Compare(a.FirstOffset, b.FirstOffset) })
 	return cleanedTransactions{aborted: byStart, committed: map[int64]bool{}, aborting: map[int64]*abortingTxn{}}
 }
