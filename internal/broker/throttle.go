@@ -247,19 +247,21 @@ type mutations struct {
 	limit  float64
 	burst  float64
 	bucket *bucket
-	// strict refuses what comes when there are no tokens left; else it is let through, and the connection throttled.
-	strict bool
+	// strict refuses what comes when there are no tokens left, and throttles for that; else it is let through, and what goes below
+	// zero is throttled.
+	strict  bool
+	refused bool
 }
 
 // mutations begins to count a request's changes. strictFrom is the version from which its API knows the error. On the loop.
-func (r *request) mutations(strictFrom int16) mutations {
+func (r *request) mutations(strictFrom int16) *mutations {
 	t := r.cluster.quotaTable.Load()
 	if t == nil {
-		return mutations{}
+		return &mutations{}
 	}
 	limit, key, ok := t.limit(0, "controller_mutation_rate", anonymous, r.client)
 	if !ok {
-		return mutations{}
+		return &mutations{}
 	}
 	v := r.cluster.settings(r.node.id)
 	th := &r.cluster.throttles
@@ -272,16 +274,17 @@ func (r *request) mutations(strictFrom int16) mutations {
 		th.buckets[key] = b
 	}
 	window := v.Duration("controller.quota.window.size.seconds").Seconds() * float64(v.Int("controller.quota.window.num"))
-	return mutations{r: r, limit: limit, burst: limit * window, bucket: b, strict: r.version >= strictFrom}
+	return &mutations{r: r, limit: limit, burst: limit * window, bucket: b, strict: r.version >= strictFrom}
 }
 
 // take counts n changes.
-func (m mutations) take(n int) *topicError {
+func (m *mutations) take(n int) *topicError {
 	if m.bucket == nil {
 		return nil
 	}
 	m.bucket.refill(time.Now(), m.limit, m.burst)
 	if m.strict && m.bucket.tokens < 0 {
+		m.refused = true
 		return refuse(wire.ThrottlingQuotaExceeded, "The throttling quota has been exceeded.")
 	}
 	m.bucket.tokens -= float64(n)
@@ -289,8 +292,8 @@ func (m mutations) take(n int) *topicError {
 }
 
 // end sets the answer's throttle time and makes the connection pause after it.
-func (m mutations) end(resp kmsg.Response) {
-	if m.bucket == nil {
+func (m *mutations) end(resp kmsg.Response) {
+	if m.bucket == nil || m.strict && !m.refused {
 		return
 	}
 	m.bucket.refill(time.Now(), m.limit, m.burst)
