@@ -116,7 +116,7 @@ func TestHoldStopsARequestThatWasSent(t *testing.T) {
 	// Its client gives up; but the request was sent, and takes effect when it is let go: a zombie's.
 	require.NoError(t, r.nc.Close())
 	hold.Release()
-	k.Topic("orders").AwaitRecords(t, fakekafka.Record{Value: []byte("x")})
+	k.Topic("orders").AwaitRecords(t, fakekafka.InOrder(fakekafka.V("x")))
 }
 
 func TestWhatIsLeftOverFailsTheTest(t *testing.T) {
