@@ -208,6 +208,21 @@ func TestCompactionOfTransactions(t *testing.T) {
 	require.Equal(t, []string{"0:a=1", "5:x=1", "6:b=2", "8:y=2", "9:y=3"}, contents(t, l), "and go after it")
 }
 
+func TestCompactionAfterAnAbortInTheCleanPart(t *testing.T) {
+	t.Parallel()
+	l := compactedLog()
+	mustTxnKeyed(t, l, 7, t0, "a") // 0
+	end(t, l, 7, 0, false)         // 1
+	produce(t, l, t0, at(t0+2000, "x", "1"))
+	compact(t, l, t0)
+	mustTxnKeyed(t, l, 7, t0+2000, "b") // 3
+	mustTxnKeyed(t, l, 7, t0+2000, "b") // 4
+	end(t, l, 7, 0, true)               // 5
+	produce(t, l, t0, at(t0+4000, "y", "1"))
+	compact(t, l, t0)
+	require.Equal(t, []string{"1:\x00\x00\x00\x00=marker", "2:x=1", "4:b=txn", "5:\x00\x00\x00\x01=marker", "6:y=1"}, contents(t, l), "b=txn at 3 is superseded although its producer aborted before")
+}
+
 func TestOpenTransactionStopsCompaction(t *testing.T) {
 	t.Parallel()
 	l := compactedLog()

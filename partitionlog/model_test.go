@@ -239,6 +239,28 @@ func (m *model) compact() {
 		require.Equal(m.t, r.Offset, got.Offset, "key %s", key)
 	}
 	require.LessOrEqual(m.t, len(after), len(last))
+	if len(m.l.open) == 0 || m.l.open[0].FirstOffset >= m.start {
+		m.checkCleaned(end)
+	}
+}
+
+// checkCleaned: no key is there twice in what was cleaned.
+func (m *model) checkCleaned(end int64) {
+	seen := map[string]int64{}
+	for b := range m.l.Batches(m.start) {
+		if b.Control() || b.BaseOffset() >= end {
+			continue
+		}
+		records, err := DecodeBatch(nil, b, &m.codecs)
+		require.NoError(m.t, err)
+		for _, r := range records {
+			if r.Offset >= m.start {
+				first, twice := seen[string(r.Key)]
+				require.False(m.t, twice, "key %s at %d and %d", r.Key, first, r.Offset)
+				seen[string(r.Key)] = r.Offset
+			}
+		}
+	}
 }
 
 // visible is the last record of each key as a read committed consumer sees it.

@@ -139,6 +139,9 @@ func (l *Log) position(offset int64) Position {
 func (l *Log) abortedUpperBound(at, position int) int64 {
 	s := l.segments[at]
 	i := sort.Search(len(s.index), func(i int) bool { return int(s.index[i].at) >= position })
+	if i == 0 && len(s.index) > 0 && int(s.index[0].at) == position {
+		i = 1 // a broker's binary search never compares with the first entry
+	}
 	switch {
 	case i < len(s.index):
 		return s.base + int64(s.index[i].lastOffset)

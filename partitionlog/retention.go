@@ -139,7 +139,7 @@ func (l *Log) Truncate(now, offset int64) {
 			continue
 		}
 		if c, _, ok := s.find(offset); ok {
-			s = s.part(s.trimmed, c.at, l.cfg.IndexIntervalBytes)
+			s = s.before(c.at)
 		}
 		keep = append(keep, s)
 	}

@@ -116,7 +116,12 @@ func (s *segment) append(a *arena, b Batch, kept bool, now int64, indexInterval 
 	} else {
 		s.chunks = append(s.chunks, chunk{at: s.end, data: b})
 	}
-	s.note(b, now, indexInterval)
+	if s.sinceIndex > indexInterval {
+		s.index = append(s.index, indexEntry{at: int32(s.end), lastOffset: int32(b.LastOffset() - s.base)})
+		s.sinceIndex = 0
+	}
+	s.sinceIndex += len(b)
+	s.note(b, now)
 	return b
 }
 
@@ -125,17 +130,12 @@ func adjacent(chunk, b []byte) bool {
 	return cap(chunk) >= len(chunk)+len(b) && &chunk[:len(chunk)+1][len(chunk)] == &b[0]
 }
 
-// note keeps the indexes up to date with a batch that lies at the segment's end.
-func (s *segment) note(b Batch, now int64, indexInterval int) {
+// note keeps marks and counts up to date with a batch that was put at the segment's end.
+func (s *segment) note(b Batch, now int64) {
 	offset, last := int32(b.BaseOffset()-s.base), b.LastOffset()-s.base
 	if n := len(s.marks); n == 0 || s.end-int(s.marks[n-1].at) >= markStride {
 		s.marks = append(s.marks, mark{at: int32(s.end), offset: offset, maxBefore: s.maxTimestamp})
 	}
-	if s.sinceIndex > indexInterval {
-		s.index = append(s.index, indexEntry{at: int32(s.end), lastOffset: int32(last)})
-		s.sinceIndex = 0
-	}
-	s.sinceIndex += len(b)
 	if s.empty() {
 		s.firstMax = b.MaxTimestamp()
 	}
@@ -227,17 +227,19 @@ func (s *segment) slices(out [][]byte, from, to int) [][]byte {
 	return out
 }
 
-// part makes a segment of the batches at [from, to). It shares their memory.
-func (s *segment) part(from, to, indexInterval int) *segment {
+// before makes a segment of the batches before a position. It shares their memory.
+func (s *segment) before(to int) *segment {
 	out := newSegment(s.base, s.created, s.jitter)
-	for _, data := range s.slices(nil, from, to) {
+	out.trimmed, out.end = s.trimmed, s.trimmed
+	for _, data := range s.slices(nil, s.trimmed, to) {
 		out.chunks = append(out.chunks, chunk{at: out.end, data: data})
 		for len(data) > 0 {
 			size := Batch(data).size()
-			out.note(data[:size], s.modified, indexInterval)
+			out.note(data[:size], s.modified)
 			data = data[size:]
 		}
 	}
+	out.index = slices.Clone(s.index[:sort.Search(len(s.index), func(i int) bool { return int(s.index[i].at) >= to })])
 	return out
 }
 

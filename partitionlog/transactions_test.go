@@ -151,6 +151,26 @@ func TestAbortedListEndsAtTheNextIndexEntry(t *testing.T) {
 	require.Len(t, fetchCommitted(l, 0).Aborted, 4)
 }
 
+func TestAbortedListWhereAReadEndsAtTheFirstIndexEntry(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(func(c *Config) { c.IndexIntervalBytes = 0 })
+	produce(t, l, t0, testRecords(1, t0)...)    // 0
+	produce(t, l, t0, testRecords(1, t0)...)    // 1: the first entry
+	mustTxn(t, l, transactional(t, 1, 7, 0, 0)) // 2
+	end(t, l, 7, 0, false)                      // 3
+	mustTxn(t, l, transactional(t, 1, 8, 0, 0)) // 4
+	end(t, l, 8, 0, false)                      // 5
+	aborted := func(offset int64) int {
+		r := l.Read(ReadOptions{Offset: offset, MaxBytes: 1, First: true, ReadCommitted: true, CurrentLeaderEpoch: -1, LastFetchedEpoch: -1})
+		return len(r.Aborted)
+	}
+	require.Equal(t, 0, aborted(0), "up to offset 2, since a broker's search takes the second entry")
+	require.Equal(t, 0, aborted(1))
+	require.Equal(t, 1, aborted(2))
+	l.Truncate(t0, 5)
+	require.Equal(t, 1, aborted(2), "truncation keeps the entries")
+}
+
 func TestVerification(t *testing.T) {
 	t.Parallel()
 	l := newTestLog()
