@@ -1,6 +1,9 @@
 package fakekafka
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // BrokerHandle steers one broker.
 type BrokerHandle struct {
@@ -38,3 +41,25 @@ func (b *BrokerHandle) Restart() error {
 
 // Addr is the broker's address, HOST:PORT. It stays the same over a restart.
 func (b *BrokerHandle) Addr() string { return b.k.Addrs()[b.id-1] }
+
+// Latency makes every answer of the broker arrive d later, in real time. Requests that a client has sent meanwhile are not held up by it. 0 takes
+// it back.
+func (b *BrokerHandle) Latency(d time.Duration) error {
+	return b.k.steered(fmt.Sprintf("Latency of broker %d", b.id), b.k.b.SetLatency(int32(b.id), d))
+}
+
+// Bandwidth limits what all clients together send to the broker, and what it sends to them, each to so many bytes a second. 0 takes it back.
+func (b *BrokerHandle) Bandwidth(bytesPerSecond int64) error {
+	return b.k.steered(fmt.Sprintf("Bandwidth of broker %d", b.id), b.k.b.SetBandwidth(int32(b.id), bytesPerSecond))
+}
+
+// Isolate cuts clients off from the broker, by client.id; without names all of them. It is as if every packet between them got lost: requests have no effect and no
+// answer, connections stay. The other brokers, and the other clients, notice nothing.
+func (b *BrokerHandle) Isolate(clients ...string) error {
+	return b.k.steered(fmt.Sprintf("Isolate of broker %d", b.id), b.k.b.Isolate(int32(b.id), clients...))
+}
+
+// Heal ends Isolate. What a client sent meanwhile, and still waits for, arrives now.
+func (b *BrokerHandle) Heal() error {
+	return b.k.steered(fmt.Sprintf("Heal of broker %d", b.id), b.k.b.Heal(int32(b.id)))
+}

@@ -34,7 +34,13 @@ func timeline(events []Event, start time.Time) string {
 	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(w, "     t\tepoch\tmember\twhat\n")
 	var told []string
+	names := map[string]string{} // of members, by id
 	for _, e := range events {
+		if e.ClientID == "" && e.InstanceID == "" {
+			e.ClientID = names[e.Member]
+		} else if e.Member != "" {
+			names[e.Member] = e.ClientID
+		}
 		fmt.Fprintf(w, "   +%.3fs\t%s\t%s\t%s\n", e.At.Sub(start).Seconds(), epochText(e), whoText(e, &told), whatText(e))
 	}
 	w.Flush()

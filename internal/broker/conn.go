@@ -30,6 +30,8 @@ type conn struct {
 	out    []byte
 	mute   time.Duration // after the next answer nothing is read for so long: the client is over a quota
 
+	underway *underway // answers that travel; nil while the link is fast
+
 	fetching fetching // the Fetch under way
 
 	// ahead carries the one frame that may be read while a request is parked; nil when nobody reads ahead.
@@ -139,6 +141,9 @@ func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.nc.Read(b)
 	if n > 0 {
 		c.touch()
+		if slow := c.received(n); slow != nil {
+			return 0, slow
+		}
 	}
 	return n, err
 }
@@ -253,6 +258,9 @@ func (r *request) run(fn handler) (a answer, err error) {
 
 // write sends an answer.
 func (c *conn) write(a answer) error {
+	if c.underway != nil || c.node.link.slow() {
+		return c.send(a)
+	}
 	switch a := a.(type) {
 	case nil:
 		return nil

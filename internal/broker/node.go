@@ -16,6 +16,8 @@ type node struct {
 	listen  string // as asked for; after the first start with the port it got, which a restart keeps
 	rack    string
 
+	link link
+
 	sessions atomic.Pointer[fetchSessions]             // new with each start
 	expired  struct{ consumer, follower atomic.Int64 } // fetches ended by the clock
 
@@ -39,7 +41,10 @@ func (n *node) start() error {
 	n.listener, n.stopped = l, stopped
 	n.listen = l.Addr().String()
 	n.mu.Unlock()
-	n.cluster.spawn(func() { n.accept(l, stopped) })
+	if !n.cluster.spawn(func() { n.accept(l, stopped) }) {
+		n.stop("the broker is closing")
+		return errClosed
+	}
 	if idle := n.cluster.settings(n.id).Duration("connections.max.idle.ms"); idle >= 0 {
 		n.cluster.spawn(func() { n.closeIdle(idle, stopped) })
 	}
