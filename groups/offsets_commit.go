@@ -195,7 +195,14 @@ func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 		})
 	}
 	if len(commit.offsets) > 0 {
-		if _, code := s.checkCommit(commit); code != errNone {
+		code := errNone
+		if c.Verify != nil {
+			code = c.Verify()
+		}
+		if code == errNone {
+			_, code = s.checkCommit(commit)
+		}
+		if code != errNone {
 			commit.refuse(code)
 		} else {
 			s.writePending(req.ProducerID, req.ProducerEpoch, s.offsetRecords(commit, -1)...)

@@ -31,6 +31,9 @@ type Command struct {
 	Ticket  Ticket
 	Client  Client
 	Request kmsg.Request
+	// Verify asks the transaction coordinator about a TxnOffsetCommit, once there is something to be written: its error is the answer for every
+	// partition. Nil: it has agreed.
+	Verify func() int16
 }
 
 // Reply answers the command of its ticket.

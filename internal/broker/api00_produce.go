@@ -29,6 +29,8 @@ type produceEntry struct {
 	part    *partition
 	resp    kmsg.ProduceResponseTopicPartition
 	leader  int32 // of the hint, -1 without one
+
+	verification partitionlog.Verification // the coordinator's word on a transactional batch
 }
 
 func (r *request) produce() (answer, error) {
@@ -46,8 +48,8 @@ func (r *request) produce() (answer, error) {
 			return nil, noAnswer("a Produce with acks=0 failed: %s", wire.UnknownServerError)
 		}
 		return errorForm(r, wire.UnknownServerError), nil
-	} else {
-		p.appendAll()
+	} else if err := p.appendAll(); err != nil {
+		return nil, err
 	}
 	if p.req.Acks == 0 {
 		for i := range p.entries {
@@ -107,8 +109,7 @@ func (p *producing) wholeRequest() (code wire.Code, why string) {
 		}
 		transactional = transactional || partitionlog.FirstBatchTransactional(p.entries[i].records)
 	}
-	if transactional {
-		// Transactions are not served yet; no client has a transactional id that was given to it here.
+	if transactional && p.req.TransactionID == nil {
 		return wire.TransactionalIDAuthorizationFailed, ""
 	}
 	return wire.None, ""
@@ -148,8 +149,12 @@ func (p *producing) check() bool {
 	return true
 }
 
-// appendAll appends partition by partition.
-func (p *producing) appendAll() {
+// appendAll appends partition by partition, once the transaction coordinator has agreed where it has a say.
+func (p *producing) appendAll() error {
+	now := p.r.cluster.clock.recordTime().UnixMilli()
+	if err := p.verifyTransactions(now); err != nil {
+		return err
+	}
 	frame := cap(p.r.frame)
 	batches, size := 0, 0
 	for i := range p.entries {
@@ -162,12 +167,13 @@ func (p *producing) appendAll() {
 	o.Keep = batches > 1 && partitionlog.KeepFrame(frame, batches, size)
 	o.Codecs = p.r.cluster.codecs.Get().(*partitionlog.Codecs)
 	defer p.r.cluster.codecs.Put(o.Codecs)
-	now := p.r.cluster.clock.recordTime().UnixMilli()
 	for i := range p.entries {
 		if e := &p.entries[i]; e.batch != nil {
+			o.Verification = e.verification
 			p.append(e, now, o)
 		}
 	}
+	return nil
 }
 
 // adminClientID is the client id that Kafka lets write to internal topics.

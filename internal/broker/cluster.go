@@ -84,6 +84,7 @@ type Cluster struct {
 	config    *config.Cluster
 	rand      *mathrand.Rand
 	groups    *coordinator
+	txns      *txnCoordinator
 	history   history
 	tasks     []*task
 	quotas    quotas
@@ -207,6 +208,7 @@ func build(o Options) (*Cluster, error) {
 	c.handlers = handlers()
 	c.loop = newLoop(c.clock)
 	c.groups = newCoordinator(c)
+	c.txns = newTxnCoordinator(c)
 	c.history.started = c.clock.Now()
 	c.loop.failed = func(p *panicked) { c.bug("on the control loop: %v", p) }
 	c.loop.endTurn = c.endTurn
@@ -222,6 +224,7 @@ func build(o Options) (*Cluster, error) {
 		return nil, err
 	}
 	c.scheduleLogs()
+	c.txns.schedule()
 	return c, nil
 }
 
@@ -419,6 +422,7 @@ func (c *Cluster) change(edit func(*metadata)) {
 	edit(m)
 	c.meta.Store(m.seal())
 	c.groups.metadataChanged(c.clock.Now())
+	c.txns.metadataChanged(c.clock.Now())
 }
 
 func newConn(n *node, nc net.Conn) *conn {

@@ -318,7 +318,11 @@ func (co *coordinator) handle(w *waitingRequest, node int32, group string) {
 	co.dirty[sh.partition] = struct{}{}
 	co.handling = w
 	co.heard(w)
-	fx := sh.Handle(now, groups.Command{Ticket: w.ticket, Client: w.client, Request: w.body})
+	cmd := groups.Command{Ticket: w.ticket, Client: w.client, Request: w.body}
+	if req, ok := w.body.(*kmsg.TxnOffsetCommitRequest); ok {
+		cmd.Verify = func() int16 { return int16(co.c.verifyOffsets(req)) }
+	}
+	fx := sh.Handle(now, cmd)
 	co.apply(now, sh, fx)
 	co.handling = nil
 	if sh.waiting[w.ticket] != w {

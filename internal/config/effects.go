@@ -10,6 +10,8 @@ import (
 // effective lists the broker settings that change something here, beside those
 // that topics and groups inherit and those that bound a group's. It grows with what is built.
 var effective = []string{
+	"add.partitions.to.txn.retry.backoff.ms",
+	"add.partitions.to.txn.retry.backoff.max.ms",
 	"auto.create.topics.enable",
 	"broker.rack",
 	"connections.max.idle.ms",
@@ -57,11 +59,15 @@ var effective = []string{
 	"share.coordinator.state.topic.segment.bytes",
 	"socket.request.max.bytes",
 	"telemetry.max.bytes",
+	"transaction.abort.timed.out.transaction.cleanup.interval.ms",
+	"transaction.max.timeout.ms",
 	"transaction.partition.verification.enable",
+	"transaction.remove.expired.transaction.cleanup.interval.ms",
 	"transaction.state.log.min.isr",
 	"transaction.state.log.num.partitions",
 	"transaction.state.log.replication.factor",
 	"transaction.state.log.segment.bytes",
+	"transactional.id.expiration.ms",
 }
 
 var effects = sync.OnceValue(func() map[string]bool {

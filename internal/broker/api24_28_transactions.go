@@ -1,0 +1,332 @@
+package broker
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+	"github.com/fakekafka/fakekafka/partitionlog"
+	"github.com/fakekafka/fakekafka/transactions"
+)
+
+// The requests of transactional producers (KIP-98, KIP-890), and those about them. The rules are in package transactions.
+//
+//	AddPartitionsToTxn 24 (v0-5; v4+ between brokers) · AddOffsetsToTxn 25 (v0-4) · EndTxn 26 (v0-5) · WriteTxnMarkers 27 (v1-2) ·
+//	TxnOffsetCommit 28 (v0-5) · DescribeTransactions 65 (v0) · ListTransactions 66 (v0-2)
+
+// txnStep runs a step of the shard of a transactional id, on the loop.
+func (r *request) txnStep(id string, step func(tc *txnCoordinator, sh *txnShard) (int16, transactions.Effects)) (wire.Code, error) {
+	return onLoop(r.cluster, func() wire.Code {
+		tc := r.cluster.txns
+		sh, code := tc.shardOn(r.node.id, id)
+		if sh == nil {
+			if id == "" {
+				return wire.InvalidRequest
+			}
+			return code
+		}
+		c, fx := step(tc, sh)
+		tc.apply(r.cluster.clock.Now(), sh, fx)
+		return wire.Code(c)
+	})
+}
+
+// fencedBefore answers PRODUCER_FENCED under its old name to clients of before that version.
+func fencedBefore(code wire.Code, version, since int16) wire.Code {
+	if code == wire.ProducerFenced && version < since {
+		return wire.InvalidProducerEpoch
+	}
+	return code
+}
+
+func (r *request) addPartitionsToTxn() (answer, error) {
+	req := r.body.(*kmsg.AddPartitionsToTxnRequest)
+	if r.version >= 4 {
+		return r.addPartitionsBatch(req)
+	}
+	resp := req.ResponseKind().(*kmsg.AddPartitionsToTxnResponse)
+	m := r.cluster.meta.Load()
+	var wanted []transactions.TopicPartition
+	unknown := map[transactions.TopicPartition]bool{}
+	for _, t := range req.Topics {
+		for _, p := range t.Partitions {
+			tp := transactions.TopicPartition{Topic: t.Topic, Partition: p}
+			wanted = append(wanted, tp)
+			if m.partition(t.Topic, p) == nil {
+				unknown[tp] = true
+			}
+		}
+	}
+	code := wire.OperationNotAttempted
+	if len(unknown) == 0 {
+		var err error
+		code, err = r.txnStep(req.TransactionalID, func(_ *txnCoordinator, sh *txnShard) (int16, transactions.Effects) {
+			return sh.AddPartitions(r.cluster.clock.Now(), req.TransactionalID, transactions.Producer{ID: req.ProducerID, Epoch: req.ProducerEpoch}, wanted, 0)
+		})
+		if err != nil {
+			return nil, err
+		}
+		code = fencedBefore(code, r.version, 2)
+	}
+	for _, t := range req.Topics {
+		rt := kmsg.NewAddPartitionsToTxnResponseTopic()
+		rt.Topic = t.Topic
+		for _, p := range t.Partitions {
+			rp := kmsg.NewAddPartitionsToTxnResponseTopicPartition()
+			rp.Partition, rp.ErrorCode = p, int16(code)
+			if unknown[transactions.TopicPartition{Topic: t.Topic, Partition: p}] {
+				rp.ErrorCode = int16(wire.UnknownTopicOrPartition)
+			}
+			rt.Partitions = append(rt.Partitions, rp)
+		}
+		resp.Topics = append(resp.Topics, rt)
+	}
+	return resp, nil
+}
+
+// addPartitionsBatch is the form that brokers use among themselves: several transactions, to be added to or only asked about.
+func (r *request) addPartitionsBatch(req *kmsg.AddPartitionsToTxnRequest) (answer, error) {
+	return onLoop(r.cluster, func() answer {
+		resp := req.ResponseKind().(*kmsg.AddPartitionsToTxnResponse)
+		for _, txn := range req.Transactions {
+			rt := kmsg.NewAddPartitionsToTxnResponseTransaction()
+			rt.TransactionalID = txn.TransactionalID
+			codes := r.addOrVerify(txn)
+			for _, t := range txn.Topics {
+				to := kmsg.NewAddPartitionsToTxnResponseTransactionTopic()
+				to.Topic = t.Topic
+				for _, p := range t.Partitions {
+					po := kmsg.NewAddPartitionsToTxnResponseTransactionTopicPartition()
+					po.Partition, po.ErrorCode = p, int16(codes(t.Topic, p))
+					to.Partitions = append(to.Partitions, po)
+				}
+				rt.Topics = append(rt.Topics, to)
+			}
+			resp.Transactions = append(resp.Transactions, rt)
+		}
+		return resp
+	})
+}
+
+// addOrVerify handles one transaction of a batch; it answers each partition's code. On the loop.
+func (r *request) addOrVerify(txn kmsg.AddPartitionsToTxnRequestTransaction) func(topic string, p int32) wire.Code {
+	m := r.cluster.meta.Load()
+	var wanted []transactions.TopicPartition
+	unknown := false
+	for _, t := range txn.Topics {
+		for _, p := range t.Partitions {
+			wanted = append(wanted, transactions.TopicPartition{Topic: t.Topic, Partition: p})
+			unknown = unknown || m.partition(t.Topic, p) == nil
+		}
+	}
+	if unknown {
+		return func(topic string, p int32) wire.Code {
+			if m.partition(topic, p) == nil {
+				return wire.UnknownTopicOrPartition
+			}
+			return wire.OperationNotAttempted
+		}
+	}
+	tc := r.cluster.txns
+	sh, code := tc.shardOn(r.node.id, txn.TransactionalID)
+	producer := transactions.Producer{ID: txn.ProducerID, Epoch: txn.ProducerEpoch}
+	switch {
+	case txn.TransactionalID == "":
+		code = wire.InvalidRequest
+	case sh == nil:
+	case txn.VerifyOnly:
+		return func(topic string, p int32) wire.Code {
+			return wire.Code(sh.VerifyPartition(txn.TransactionalID, producer, transactions.TopicPartition{Topic: topic, Partition: p}))
+		}
+	default:
+		now := r.cluster.clock.Now()
+		c, fx := sh.AddPartitions(now, txn.TransactionalID, producer, wanted, 2)
+		tc.apply(now, sh, fx)
+		code = wire.Code(c)
+	}
+	return func(string, int32) wire.Code { return code }
+}
+
+func (r *request) addOffsetsToTxn() (answer, error) {
+	req := r.body.(*kmsg.AddOffsetsToTxnRequest)
+	resp := req.ResponseKind().(*kmsg.AddOffsetsToTxnResponse)
+	code, err := r.txnStep(req.TransactionalID, func(tc *txnCoordinator, sh *txnShard) (int16, transactions.Effects) {
+		return sh.AddPartitions(r.cluster.clock.Now(), req.TransactionalID, transactions.Producer{ID: req.ProducerID, Epoch: req.ProducerEpoch},
+			[]transactions.TopicPartition{r.cluster.offsetsPartition(req.Group)}, 0)
+	})
+	resp.ErrorCode = int16(fencedBefore(code, r.version, 2))
+	return resp, err
+}
+
+// offsetsPartition is the partition of __consumer_offsets that holds a group. On the loop.
+func (c *Cluster) offsetsPartition(group string) transactions.TopicPartition {
+	c.createInternal(offsetsTopic)
+	n := len(c.meta.Load().topics[offsetsTopic].partitions)
+	return transactions.TopicPartition{Topic: offsetsTopic, Partition: groupPartition(group, n)}
+}
+
+func (r *request) endTxn() (answer, error) {
+	req := r.body.(*kmsg.EndTxnRequest)
+	resp := req.ResponseKind().(*kmsg.EndTxnResponse)
+	next := transactions.Producer{ID: -1, Epoch: -1}
+	code, err := r.txnStep(req.TransactionalID, func(_ *txnCoordinator, sh *txnShard) (code int16, fx transactions.Effects) {
+		next, code, fx = sh.EndTxn(r.cluster.clock.Now(), req.TransactionalID, transactions.Producer{ID: req.ProducerID, Epoch: req.ProducerEpoch}, req.Commit, r.version)
+		return code, fx
+	})
+	resp.ErrorCode = int16(fencedBefore(code, r.version, 2))
+	resp.ProducerID, resp.ProducerEpoch = next.ID, next.Epoch
+	return resp, err
+}
+
+// writeTxnMarkers is for coordinators, but any client may send it. It doesn't touch the coordinator's state.
+func (r *request) writeTxnMarkers() (answer, error) {
+	req := r.body.(*kmsg.WriteTxnMarkersRequest)
+	return onLoop(r.cluster, func() answer {
+		resp := req.ResponseKind().(*kmsg.WriteTxnMarkersResponse)
+		now, m := r.cluster.clock.Now(), r.cluster.meta.Load()
+		for _, w := range req.Markers {
+			rm := kmsg.NewWriteTxnMarkersResponseMarker()
+			rm.ProducerID = w.ProducerID
+			for _, t := range w.Topics {
+				rt := kmsg.NewWriteTxnMarkersResponseMarkerTopic()
+				rt.Topic = t.Topic
+				for _, index := range t.Partitions {
+					rp := kmsg.NewWriteTxnMarkersResponseMarkerTopicPartition()
+					rp.Partition, rp.ErrorCode = index, int16(wire.UnknownTopicOrPartition)
+					if p := m.partition(t.Topic, index); p != nil {
+						marker := partitionlog.Marker{ProducerID: w.ProducerID, ProducerEpoch: w.ProducerEpoch, Commit: w.Committed, CoordinatorEpoch: w.CoordinatorEpoch}
+						if r.version >= 2 {
+							marker.TransactionVersion = int16(w.TransactionVersion)
+						}
+						code := wire.NotLeaderOrFollower
+						if p.state.Load().leader == r.node.id {
+							_, code = r.cluster.appendMarker(now, p, marker)
+						}
+						rp.ErrorCode = int16(code)
+					}
+					rt.Partitions = append(rt.Partitions, rp)
+				}
+				rm.Topics = append(rm.Topics, rt)
+			}
+			resp.Markers = append(resp.Markers, rm)
+		}
+		return resp
+	})
+}
+
+func (r *request) txnOffsetCommit() (answer, error) {
+	return r.toGroup(r.body.(*kmsg.TxnOffsetCommitRequest).Group)
+}
+
+// verifyOffsets is what the group coordinator asks before it takes a producer's offsets: that its partition is in the producer's transaction, or is put there
+// (v5). On the loop.
+func (c *Cluster) verifyOffsets(req *kmsg.TxnOffsetCommitRequest) wire.Code {
+	code := c.txns.askTransaction(req.TransactionalID, transactions.Producer{ID: req.ProducerID, Epoch: req.ProducerEpoch}, c.offsetsPartition(req.Group), req.Version >= 5)
+	switch code {
+	case wire.ProducerFenced:
+		return wire.InvalidProducerEpoch
+	case wire.TransactionAbortable:
+		if req.Version < 4 {
+			return wire.InvalidTxnState
+		}
+	case wire.NotCoordinator, wire.CoordinatorNotAvailable:
+		return wire.CoordinatorNotAvailable
+	case wire.CoordinatorLoadInProgress, wire.ConcurrentTransactions:
+		if req.Version < 2 {
+			return wire.CoordinatorNotAvailable
+		}
+		return wire.CoordinatorLoadInProgress
+	}
+	return code
+}
+
+func (r *request) describeTransactions() (answer, error) {
+	req := r.body.(*kmsg.DescribeTransactionsRequest)
+	return onLoop(r.cluster, func() answer {
+		resp := req.ResponseKind().(*kmsg.DescribeTransactionsResponse)
+		for _, id := range req.TransactionalIDs {
+			s := kmsg.NewDescribeTransactionsResponseTransactionState()
+			s.TransactionalID = id
+			sh, code := r.cluster.txns.shardOn(r.node.id, id)
+			if sh != nil {
+				var d transactions.Description
+				var c int16
+				d, c = sh.Describe(id)
+				code = wire.Code(c)
+				if code == wire.None {
+					s.State, s.TimeoutMillis, s.StartTimestamp = d.State.String(), d.TimeoutMs, d.StartTimestamp
+					s.ProducerID, s.ProducerEpoch = d.Producer.ID, d.Producer.Epoch
+					s.Topics = describedTopics(d.Partitions)
+				}
+			} else if id == "" {
+				code = wire.InvalidRequest
+			}
+			s.ErrorCode = int16(code)
+			resp.TransactionStates = append(resp.TransactionStates, s)
+		}
+		return resp
+	})
+}
+
+func describedTopics(ps []transactions.TopicPartition) []kmsg.DescribeTransactionsResponseTransactionStateTopic {
+	var topics []kmsg.DescribeTransactionsResponseTransactionStateTopic
+	for _, p := range ps {
+		if n := len(topics); n == 0 || topics[n-1].Topic != p.Topic {
+			t := kmsg.NewDescribeTransactionsResponseTransactionStateTopic()
+			t.Topic = p.Topic
+			topics = append(topics, t)
+		}
+		t := &topics[len(topics)-1]
+		t.Partitions = append(t.Partitions, p.Partition)
+	}
+	return topics
+}
+
+// listTransactions lists the transactional ids that this broker coordinates.
+func (r *request) listTransactions() (answer, error) {
+	req := r.body.(*kmsg.ListTransactionsRequest)
+	resp := req.ResponseKind().(*kmsg.ListTransactionsResponse)
+	var pattern *regexp.Regexp
+	if p := req.TransactionalIDPattern; r.version >= 2 && p != nil && *p != "" {
+		var err error
+		if pattern, err = regexp.Compile(`^(?:` + *p + `)$`); err != nil {
+			resp.ErrorCode = int16(wire.InvalidRegularExpression)
+			return resp, nil
+		}
+	}
+	known := map[string]bool{}
+	for _, name := range req.StateFilters {
+		if transactions.KnownState(name) {
+			known[name] = true
+		} else {
+			resp.UnknownStateFilters = append(resp.UnknownStateFilters, name)
+		}
+	}
+	if len(req.StateFilters) > 0 && len(known) == 0 {
+		return resp, nil
+	}
+	return onLoop(r.cluster, func() answer {
+		now := r.cluster.clock.NowMillis()
+		r.cluster.txns.each(func(sh *txnShard) {
+			if sh.node != r.node.id {
+				return
+			}
+			for _, id := range sh.IDs() {
+				d, _ := sh.Describe(id)
+				switch {
+				case len(known) > 0 && !known[d.State.String()],
+					len(req.ProducerIDFilters) > 0 && !slices.Contains(req.ProducerIDFilters, d.Producer.ID),
+					r.version >= 1 && req.DurationFilterMillis >= 0 && now-d.StartTimestamp <= req.DurationFilterMillis,
+					pattern != nil && !pattern.MatchString(id):
+					continue
+				}
+				s := kmsg.NewListTransactionsResponseTransactionState()
+				s.TransactionalID, s.ProducerID, s.TransactionState = id, d.Producer.ID, d.State.String()
+				resp.TransactionStates = append(resp.TransactionStates, s)
+			}
+		})
+		return resp
+	})
+}

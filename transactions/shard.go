@@ -1,0 +1,159 @@
+package transactions
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Config is the broker's settings that the coordinator reads.
+type Config struct {
+	MaxTimeout time.Duration // transaction.max.timeout.ms; the clients' own may not be longer
+	Expiration time.Duration // transactional.id.expiration.ms: ids that nobody used for so long are forgotten
+}
+
+// DefaultConfig has Apache Kafka's defaults.
+func DefaultConfig() Config {
+	return Config{MaxTimeout: 15 * time.Minute, Expiration: 7 * 24 * time.Hour}
+}
+
+// Markers ask the driver to end a transaction in its partitions.
+type Markers struct {
+	TransactionalID string
+	ProducerID      int64
+	ProducerEpoch   int16
+	Commit          bool
+	// TransactionVersion is 2 where every end raises the epoch (KIP-890).
+	TransactionVersion int16
+	Partitions         []TopicPartition
+}
+
+// Event is a change of a transactional id, for the history.
+type Event struct {
+	TransactionalID string
+	ProducerID      int64
+	ProducerEpoch   int16
+	State           State
+	Cause           string
+}
+
+// Effects is what a step asks of the driver: write the records, then the markers, and tell the events. The shard's state is already that after
+// the records.
+type Effects struct {
+	Records []Record
+	Markers []Markers
+	Events  []Event
+}
+
+// Shard is one partition of __transaction_state: the transactional ids that hash to it. It is not safe for concurrent use.
+type Shard struct {
+	cfg     Config
+	newID   func() int64 // the next free producer id
+	entries map[string]*entry
+	fx      Effects
+}
+
+// NewShard makes an empty shard; newID gives producer ids that nobody has.
+func NewShard(cfg Config, newID func() int64) *Shard {
+	return &Shard{cfg: cfg, newID: newID, entries: map[string]*entry{}}
+}
+
+// SetConfig changes the settings.
+func (s *Shard) SetConfig(cfg Config) { s.cfg = cfg }
+
+// Replay applies one record of the log while the shard is loaded.
+func (s *Shard) Replay(r Record) error {
+	id, e, err := decode(r)
+	switch {
+	case err != nil:
+		return err
+	case e == nil:
+		delete(s.entries, id)
+	default:
+		s.entries[id] = e
+	}
+	return nil
+}
+
+// Loaded ends the loading: transactions that were ending have their markers sent again.
+func (s *Shard) Loaded() Effects {
+	for _, id := range s.IDs() {
+		if e := s.entries[id]; e.state == PrepareCommit || e.state == PrepareAbort {
+			s.sendMarkers(e, 0)
+		}
+	}
+	return s.end()
+}
+
+// IDs are the transactional ids, ascending.
+func (s *Shard) IDs() []string { return slices.Sorted(maps.Keys(s.entries)) }
+
+func (s *Shard) end() Effects {
+	fx := s.fx
+	s.fx = Effects{}
+	return fx
+}
+
+// write changes an entry durably: what is not in the record is taken over from next.
+func (s *Shard) write(now time.Time, next entry, cause string, args ...any) *entry {
+	next.updated = now.UnixMilli()
+	r := next.record()
+	_, applied, err := decode(r)
+	if err != nil {
+		panic(err) // our own record
+	}
+	applied.lastEpoch, applied.ending, applied.markers = next.lastEpoch, next.ending, next.markers
+	s.entries[next.id] = applied
+	s.fx.Records = append(s.fx.Records, r)
+	s.fx.Events = append(s.fx.Events, Event{next.id, next.producer, next.epoch, next.state, fmt.Sprintf(cause, args...)})
+	return applied
+}
+
+// sendMarkers asks for the markers of an entry in a Prepare state.
+func (s *Shard) sendMarkers(e *entry, version int16) {
+	e.ending = true
+	e.markers = slices.Clone(e.partitions)
+	s.fx.Markers = append(s.fx.Markers, Markers{
+		TransactionalID: e.id, ProducerID: e.producer, ProducerEpoch: e.epoch, Commit: e.state == PrepareCommit,
+		TransactionVersion: version, Partitions: slices.Clone(e.partitions),
+	})
+}
+
+// MarkersWritten says that partitions have their markers, or need none any more because they are gone. After the last one the transaction is complete.
+// With none given it looks whether that is so already: a transaction may end without partitions.
+func (s *Shard) MarkersWritten(now time.Time, id string, written ...TopicPartition) Effects {
+	e := s.entries[id]
+	if e == nil || !e.ending {
+		return s.end()
+	}
+	e.markers = slices.DeleteFunc(e.markers, func(p TopicPartition) bool { return slices.Contains(written, p) })
+	if len(e.markers) > 0 {
+		return s.end()
+	}
+	next := *e
+	next.ending, next.partitions = false, nil
+	next.state = CompleteAbort
+	if e.state == PrepareCommit {
+		next.state = CompleteCommit
+	}
+	next.previous = e.producer
+	if e.next != noProducerID { // the epochs of the old id were used up
+		next.producer, next.next, next.epoch = e.next, noProducerID, 0
+	}
+	s.write(now, next, "all markers are written")
+	return s.end()
+}
+
+// Outstanding are the transactions whose markers are not all written, and the partitions that lack one.
+func (s *Shard) Outstanding() []Markers {
+	var all []Markers
+	for _, id := range s.IDs() {
+		if e := s.entries[id]; e.ending {
+			all = append(all, Markers{
+				TransactionalID: id, ProducerID: e.producer, ProducerEpoch: e.epoch, Commit: e.state == PrepareCommit, Partitions: slices.Clone(e.markers),
+			})
+		}
+	}
+	return all
+}
