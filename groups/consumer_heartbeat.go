@@ -22,10 +22,17 @@ const (
 type refusal struct {
 	code    int16
 	message string
+	// reason is for the history, where it says more than the client is told.
+	reason string
 }
 
 func refuse(code int16, format string, args ...any) *refusal {
-	return &refusal{code, fmt.Sprintf(format, args...)}
+	return &refusal{code: code, message: fmt.Sprintf(format, args...)}
+}
+
+// broken is UNKNOWN_SERVER_ERROR, of which Kafka tells the client no reason.
+func broken(format string, args ...any) *refusal {
+	return &refusal{code: errUnknownServerError, reason: fmt.Sprintf(format, args...)}
 }
 
 // beat is one heartbeat with an epoch of 0 or more, or one classic JoinGroup, on its way through the steps.

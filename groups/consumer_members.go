@@ -92,12 +92,17 @@ func (s *Shard) tellChange(g *consumerGroup, m *consumerMember, before memberAss
 	s.markChanged(g)
 }
 
-// noteRefusal puts a refusal that ends a membership into the history.
+// noteRefusal puts a refusal that ends a membership, or that the client is told no reason of, into the history.
 func (s *Shard) noteRefusal(group, member string, c Client, r *refusal) {
-	switch r.code {
-	case errFencedMemberEpoch, errFencedInstanceID, errUnreleasedInstanceID, errUnknownMemberID:
-		s.emit(Event{Group: group, Kind: EventFenced, Member: member, ClientID: c.ID, Cause: r.message})
+	kind, cause := EventFenced, r.message
+	switch {
+	case r.reason != "":
+		kind, cause = EventRefused, r.reason
+	case r.code == errFencedMemberEpoch, r.code == errFencedInstanceID, r.code == errUnreleasedInstanceID, r.code == errUnknownMemberID:
+	default:
+		return
 	}
+	s.emit(Event{Group: group, Kind: kind, Member: member, ClientID: c.ID, Cause: cause})
 }
 
 // nameOf is what a member is called in causes.

@@ -84,7 +84,7 @@ func (s *Shard) assignNow(g *consumerGroup) {
 func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup) *refusal {
 	assignor := s.chosenAssignor(g)
 	if assignor == nil {
-		return refuse(errUnknownServerError, "No server-side assignor is configured.")
+		return broken("no server-side assignor is configured (group.consumer.assignors)")
 	}
 	in := s.assignorInput(g)
 	assign := assignor.Assign
@@ -97,7 +97,7 @@ func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup) *refusal {
 	}
 	targets, err := assign(in)
 	if err != nil {
-		return refuse(errUnknownServerError, "The assignor %s failed for group %s at epoch %d: %v.", assignor.Name(), g.id, g.groupEpoch, err)
+		return broken("assignor %s failed at epoch %d: %v", assignor.Name(), g.groupEpoch, err)
 	}
 	changed := 0
 	for i, id := range g.order {

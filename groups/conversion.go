@@ -139,22 +139,27 @@ type upgradedMember struct {
 
 // upgradedMembers reads what the classic members subscribe to and own.
 func (s *Shard) upgradedMembers(c *classicGroup, cannot func(string, ...any) *refusal) ([]upgradedMember, *refusal) {
-	const unreadable = "an invalid metadata or assignment of its members can't be read: %v."
+	malformed := func(m *classicMember, err error) *refusal {
+		r := cannot("the embedded consumer protocol is malformed.")
+		r.reason = fmt.Sprintf("%s of member %s: %v", r.message, m.id, err)
+		return r
+	}
 	out := make([]upgradedMember, 0, len(c.order))
 	owners := make(map[string]string)
 	for _, m := range c.order {
 		u := upgradedMember{id: m.id}
 		sub, err := assignors.DecodeSubscription(m.metadata(c.protocolOrFirst(m)))
 		if err != nil {
-			return nil, cannot(unreadable, err)
+			return nil, malformed(m, err)
 		}
 		if len(m.assignment) > 0 {
 			a, err := assignors.DecodeAssignment(m.assignment)
 			if err != nil {
-				return nil, cannot(unreadable, err)
+				return nil, malformed(m, err)
 			}
 			if len(a.UserData) > 0 {
-				return nil, cannot("an unsupported custom assignor is in use.")
+				return nil, cannot("an unsupported custom assignor is in use. " +
+					"Please refer to the documentation or switch to a default assignor before re-attempting the upgrade.")
 			}
 			u.assigned = s.byTopicID(a.Partitions)
 		}
@@ -162,7 +167,7 @@ func (s *Shard) upgradedMembers(c *classicGroup, cannot func(string, ...any) *re
 			for _, p := range u.assigned[topic] {
 				key := fmt.Sprintf("%x-%d", topic, p)
 				if other, taken := owners[key]; taken {
-					return nil, refuse(errUnknownServerError, "Partition %d of %s is assigned to both %s and %s; a consumer group has one owner for each.",
+					return nil, broken("the upgrade failed: partition %d of %s is assigned to both %s and %s; in a consumer group it has one owner",
 						p, s.topicName(topic), other, m.id)
 				}
 				owners[key] = m.id

@@ -10,6 +10,7 @@ const (
 	EventEvicted          EventKind = "evicted"            // by the test
 	EventReplaced         EventKind = "replaced"           // a static member came back under a new member id
 	EventFenced           EventKind = "fenced"             // answered FENCED_INSTANCE_ID or FENCED_MEMBER_EPOCH
+	EventRefused          EventKind = "refused"            // answered with an error whose reason the client is not told
 	EventRebalance        EventKind = "rebalance"          // a classic rebalance began
 	EventGeneration       EventKind = "generation"         // a classic generation was made
 	EventToldToRebalance  EventKind = "told to rebalance"  // answered REBALANCE_IN_PROGRESS
