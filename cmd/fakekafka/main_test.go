@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -94,7 +95,38 @@ func TestReadyWhenAClientCanConnect(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestConsecutivePorts(t *testing.T) {
+func TestBrokersOnConsecutivePorts(t *testing.T) {
+	t.Parallel()
+	for range 50 { // until three free ports in a row are found
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		first := l.Addr().(*net.TCPAddr).Port
+		l.Close()
+		if first > 65000 {
+			continue
+		}
+		c := start(t, "-listen", fmt.Sprintf("127.0.0.1:%d", first), "-brokers", "3")
+		select {
+		case <-c.code: // one of them is in use
+			continue
+		default:
+		}
+		line, err := c.stdout.ReadString('\n')
+		if err != nil {
+			continue
+		}
+		require.Equal(t, fmt.Sprintf("fakekafka ready on 127.0.0.1:%d\n", first), line)
+		line, err = c.stdout.ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintf("brokers: 127.0.0.1:%d 127.0.0.1:%d 127.0.0.1:%d\n", first, first+1, first+2), line)
+		code, _ := c.finish()
+		require.Zero(t, code)
+		return
+	}
+	t.Fatal("no three free ports in a row")
+}
+
+func TestBrokersOnFreePorts(t *testing.T) {
 	t.Parallel()
 	c := start(t, "-listen", "127.0.0.1:0", "-brokers", "3", "-racks", "a,b,c")
 	addr := c.ready(t)

@@ -1,0 +1,121 @@
+package broker
+
+import (
+	"math/rand/v2"
+	"net"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// randomizer fills requests with values that are likely to mean something, and with some that can't.
+type randomizer struct {
+	*rand.Rand
+	ids [][16]byte // of topics that exist
+}
+
+var (
+	texts   = []string{"", "t", "t", "t", "u", "g", "g", "a b", "1", "2", "user", "client-id", "ip", "retention.ms", "cleanup.policy", "compact", "1000", "range", "consumer", offsetsTopic}
+	numbers = []int64{-1 << 31, -2, -1, -1, 0, 0, 0, 0, 1, 1, 1, 2, 3, 4, 8, 9, 16, 32, 1000, 1<<31 - 1}
+)
+
+func (r *randomizer) fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if !v.Field(i).CanSet() || f.Name == "UnknownTags" || f.Name == "Version" {
+				continue
+			}
+			r.fill(v.Field(i))
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			b := make([]byte, r.IntN(40))
+			for i := range b {
+				b[i] = byte(r.Uint32())
+			}
+			v.SetBytes(b)
+			return
+		}
+		if n := r.IntN(5); n > 0 {
+			v.Set(reflect.MakeSlice(v.Type(), n-1, n-1))
+		}
+		for i := range v.Len() {
+			r.fill(v.Index(i))
+		}
+	case reflect.Pointer:
+		if r.IntN(3) > 0 {
+			v.Set(reflect.New(v.Type().Elem()))
+			r.fill(v.Elem())
+		}
+	case reflect.Array:
+		if id := r.ids[r.IntN(len(r.ids))]; r.IntN(2) == 0 {
+			reflect.Copy(v, reflect.ValueOf(id))
+		}
+	case reflect.String:
+		v.SetString(texts[r.IntN(len(texts))])
+	case reflect.Bool:
+		v.SetBool(r.IntN(2) == 0)
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		n := numbers[r.IntN(len(numbers))]
+		if v.OverflowInt(n) {
+			n = int64(r.IntN(10))
+		}
+		v.SetInt(n)
+	case reflect.Float64:
+		v.SetFloat(float64(numbers[r.IntN(len(numbers))]) / 2)
+	}
+}
+
+// TestRandomRequests sends well-formed requests of every API and version with values of little sense. Each is answered or its
+// connection closed; no handler fails unexpectedly (startCluster fails the test then), and the broker still serves afterwards.
+func TestRandomRequests(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3) {
+		randomRequests(t, seed, 6)
+	}
+}
+
+func randomRequests(t *testing.T, seed uint64, each int) {
+	t.Helper()
+	c := startCluster(t, Options{Brokers: 2, Seed: seed + 1, Topics: []TopicSpec{{Name: "t", Partitions: 2}, {Name: "u", Partitions: 1, ReplicationFactor: 2}}})
+	r := &randomizer{Rand: rand.New(rand.NewPCG(seed, 7))}
+	for _, key := range wire.Keys() {
+		dialRaw(t, c).ask(createRequest(newTopic("t", 2, 1), newTopic("u", 1, 2))) // they may have been deleted
+		m := c.meta.Load()
+		r.ids = [][16]byte{m.topics["t"].id, m.topics["u"].id, {9}, {}}
+		for version := int16(0); version <= 20; version++ {
+			if c.handlers[key] == nil || !wire.Accepted(key, version) {
+				continue
+			}
+			for range each {
+				req := kmsg.RequestForKey(int16(key))
+				r.fill(reflect.ValueOf(req).Elem())
+				req.SetVersion(version)
+				nc := dial(t, c)
+				_, err := nc.Write(rawFormatter.AppendRequest(nil, req, 1))
+				require.NoError(t, err)
+				if !mayWait(key) {
+					requireAnsweredOrClosed(t, nc, "%s v%d, seed %d: %+v", key, version, seed, req)
+				}
+				nc.Close()
+			}
+		}
+	}
+	dialRaw(t, c).ask(topicsRequest("t"))
+}
+
+func requireAnsweredOrClosed(t *testing.T, nc net.Conn, format string, args ...any) {
+	t.Helper()
+	require.NoError(t, nc.SetReadDeadline(time.Now().Add(20*time.Second)))
+	_, err := nc.Read(make([]byte, 1))
+	if ne, ok := err.(net.Error); ok && ne.Timeout() {
+		t.Fatalf("neither answered nor closed: "+format, args...)
+	}
+}
