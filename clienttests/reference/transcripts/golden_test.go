@@ -36,5 +36,5 @@ func TestGoldenFilesAreWhole(t *testing.T) {
 		}
 		return nil
 	}))
-	require.Len(t, names, 286)
+	require.GreaterOrEqual(t, len(names), 389, "scenarios are added, not taken away")
 }
