@@ -73,7 +73,10 @@ func check(tb testing.TB, err error) {
 func (g *Group) stable(n int) (bool, string) {
 	s, ok := g.k.b.GroupState(g.id)
 	if !ok {
-		return false, "no such group"
+		return n == 0, "no such group"
+	}
+	if n == 0 {
+		return len(s.Members) == 0, summary(s)
 	}
 	return s.State == "Stable" && len(s.Members) == n && !slices.ContainsFunc(s.Members, unsettled), summary(s)
 }
@@ -172,7 +175,7 @@ func (g *Group) Stable(ctx context.Context, n int) error {
 }
 
 // AwaitStable waits until the group is stable with n members: every one of them has what it shall have, and knows it. It says nothing about
-// whether they fetch already: see AwaitFetching.
+// whether they fetch already: see AwaitFetching. With n = 0 it waits until the group has no members.
 func (g *Group) AwaitStable(tb testing.TB, n int) {
 	tb.Helper()
 	ctx, cancel := g.k.limited(tb)

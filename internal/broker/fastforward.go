@@ -25,7 +25,7 @@ func (c *Cluster) FastForward(d, limit time.Duration) error {
 	for ok {
 		var done bool
 		var blocked *groups.Timer
-		ok = c.loop.do(func() { done, blocked = c.forwardOnce(target) })
+		ok = c.loop.do(func() { done, blocked = c.forwardOnce(target, limit) })
 		if !ok || done {
 			break
 		}
@@ -41,9 +41,9 @@ func (c *Cluster) FastForward(d, limit time.Duration) error {
 	return nil
 }
 
-// forwardOnce moves time to the next deadline, if that is not after target, and fires what is due there; else to target. It moves
-// nothing where a client must answer first. On the loop.
-func (c *Cluster) forwardOnce(target time.Time) (done bool, blocked *groups.Timer) {
+// forwardOnce moves time to the next deadline, if that is not after target, and fires what is due there; else to target. It doesn't move
+// past a timer that a client has to answer first. On the loop.
+func (c *Cluster) forwardOnce(target time.Time, limit time.Duration) (done bool, blocked *groups.Timer) {
 	co := c.groups
 	sh, next, ok := co.nextTimer(func(t groups.Timer) bool { return !t.IO && !co.keptAlive(t) })
 	at := target
@@ -56,8 +56,17 @@ func (c *Cluster) forwardOnce(target time.Time) (done bool, blocked *groups.Time
 	if t, has := co.scripts.deadline(); has && t.Before(at) {
 		at = t
 	}
-	if _, t, has := co.nextTimer(co.blocks); has && !t.Deadline.After(at) {
-		return false, &t
+	if _, t, has := co.nextTimer(co.blocks); has {
+		before := t.Deadline
+		if !c.clock.manual {
+			before = before.Add(-2 * limit) // the machine's time goes on while the client is waited for
+		}
+		if !before.After(at) {
+			if before.After(c.clock.Now()) {
+				c.leap(before)
+			}
+			return false, &t
+		}
 	}
 	c.leap(at)
 	now := c.clock.Now()
