@@ -226,7 +226,7 @@ func (s *script) partitions(byID bool, most int) (list []Partition) {
 	for range s.pick(most + 1) {
 		t := s.pick(3)
 		p := Partition{
-			Topic: fmt.Sprintf("t%d", t), Partition: int32(s.pick(3)), FetchOffset: int64(s.pick(12)), LogStartOffset: -1,
+			Topic: fmt.Sprintf("t%d", t), Partition: []int32{0, 1, 0, 1, 2, 1 << 20, -1}[s.pick(7)], FetchOffset: int64(s.pick(12)), LogStartOffset: -1,
 			MaxBytes: int32(10 * s.pick(5)), CurrentLeaderEpoch: -1, LastFetchedEpoch: -1,
 		}
 		if byID {

@@ -98,28 +98,95 @@ func Merge(list []Partition, byID bool) []Partition {
 	if len(list) < 2 {
 		return list
 	}
-	seen := table[int]{}
+	seen := table[int]{expected: len(list)} // 1 + where a partition stands
 	n := 0
 	for i := range list {
-		at, first := seen.put(&list[i], byID, n)
-		if first {
-			at = n
+		at := seen.put(&list[i], byID, n+1)
+		if at == 0 {
 			n++
+			at = n
 		}
-		list[at] = list[i]
+		list[at-1] = list[i]
 	}
 	return list[:n]
 }
 
-// table finds something by topic and partition. Neighbours in a list mostly are of the same topic, so that the topic need not
-// be looked up for each. The zero value is empty.
-type table[V any] struct {
-	topics map[topicKey]map[int32]V
-	last   map[int32]V
-	lastOf Partition // a partition of the topic that last is of
+// table finds something by topic and partition; a zero V stands for nothing. Neighbours in a list mostly are of the same topic,
+// so that the topic need not be looked up for each. The zero value is empty.
+type table[V comparable] struct {
+	topics   map[topicKey]*byNumber[V]
+	last     *byNumber[V]
+	lastOf   Partition // a partition of the topic that last is of
+	expected int       // about how many there will be
 }
 
-func (t *table[V]) of(p *Partition, byID bool) map[int32]V {
+// byNumber finds something by the number of a partition: in a list while the numbers are small for how many there are, as
+// they are in practice.
+type byNumber[V comparable] struct {
+	dense  []V
+	sparse map[int32]V
+	count  int
+}
+
+func (b *byNumber[V]) get(number int32) (v V) {
+	if number >= 0 && int(number) < len(b.dense) {
+		return b.dense[number]
+	}
+	return b.sparse[number]
+}
+
+func (b *byNumber[V]) set(number int32, v V, expected int) {
+	b.count++
+	if number >= 0 && int(number) < 4*expected+64 {
+		if n := int(number) + 1; n > len(b.dense) {
+			b.grow(n)
+		}
+		b.dense[number] = v
+		return
+	}
+	if b.sparse == nil {
+		b.sparse = map[int32]V{}
+	}
+	b.sparse[number] = v
+}
+
+// grow makes room for numbers below n, and moves in those that were too large before.
+func (b *byNumber[V]) grow(n int) {
+	b.dense = append(b.dense, make([]V, n-len(b.dense))...)
+	if len(b.sparse) == 0 {
+		return
+	}
+	for number, v := range b.sparse {
+		if number >= 0 && int(number) < n {
+			b.dense[number] = v
+			delete(b.sparse, number)
+		}
+	}
+}
+
+func (b *byNumber[V]) remove(number int32) {
+	var nothing V
+	b.count--
+	if number >= 0 && int(number) < len(b.dense) {
+		b.dense[number] = nothing
+		return
+	}
+	delete(b.sparse, number)
+}
+
+func (b *byNumber[V]) each(fn func(V)) {
+	var nothing V
+	for _, v := range b.dense {
+		if v != nothing {
+			fn(v)
+		}
+	}
+	for _, v := range b.sparse {
+		fn(v)
+	}
+}
+
+func (t *table[V]) of(p *Partition, byID bool) *byNumber[V] {
 	if t.last == nil || !p.sameTopic(&t.lastOf, byID) {
 		t.last, t.lastOf = t.topics[p.topicKey(byID)], *p
 	}
@@ -127,33 +194,35 @@ func (t *table[V]) of(p *Partition, byID bool) map[int32]V {
 }
 
 // get finds what was put for the partition.
-func (t *table[V]) get(p *Partition, byID bool) (v V, ok bool) {
-	v, ok = t.of(p, byID)[p.Partition]
-	return v, ok
+func (t *table[V]) get(p *Partition, byID bool) (v V) {
+	if b := t.of(p, byID); b != nil {
+		return b.get(p.Partition)
+	}
+	return v
 }
 
 // put stores v unless there is something already, which it returns.
-func (t *table[V]) put(p *Partition, byID bool, v V) (was V, stored bool) {
-	m := t.of(p, byID)
-	if m == nil {
+func (t *table[V]) put(p *Partition, byID bool, v V) (was V) {
+	b := t.of(p, byID)
+	if b == nil {
 		if t.topics == nil {
-			t.topics = map[topicKey]map[int32]V{}
+			t.topics = map[topicKey]*byNumber[V]{}
 		}
-		m = map[int32]V{}
-		t.topics[p.topicKey(byID)] = m
-		t.last, t.lastOf = m, *p
+		b = &byNumber[V]{}
+		t.topics[p.topicKey(byID)] = b
+		t.last, t.lastOf = b, *p
 	}
-	if was, ok := m[p.Partition]; ok {
-		return was, false
+	var nothing V
+	if was = b.get(p.Partition); was == nothing {
+		b.set(p.Partition, v, t.expected)
 	}
-	m[p.Partition] = v
-	return was, true
+	return was
 }
 
+// remove forgets the partition, for which something has been put.
 func (t *table[V]) remove(p *Partition, byID bool) {
-	m := t.of(p, byID)
-	delete(m, p.Partition)
-	if len(m) == 0 {
+	b := t.of(p, byID)
+	if b.remove(p.Partition); b.count == 0 {
 		delete(t.topics, p.topicKey(byID))
 		t.last = nil
 	}

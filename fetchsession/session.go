@@ -136,9 +136,7 @@ func (s *Session) Due() []*Member {
 func (s *Session) Members() []*Member {
 	all := make([]*Member, 0, s.count)
 	for _, topic := range s.members.topics {
-		for _, m := range topic {
-			all = append(all, m)
-		}
+		topic.each(func(m *Member) { all = append(all, m) })
 	}
 	slices.SortFunc(all, byOrder)
 	return all
@@ -188,8 +186,8 @@ func (s *Session) Answer(m *Member, r Result) (named bool) {
 func (s *Session) apply(named, forgotten []Partition) (left []*Member) {
 	for i := range named {
 		p := &named[i]
-		m, ok := s.members.get(p, s.byID)
-		if !ok {
+		m := s.members.get(p, s.byID)
+		if m == nil {
 			m = &Member{highWatermark: -1, logStart: -1, Partition: *p}
 			s.add(m)
 		} else {
@@ -202,7 +200,7 @@ func (s *Session) apply(named, forgotten []Partition) (left []*Member) {
 		s.Touch(m)
 	}
 	for i := range forgotten {
-		if m, ok := s.members.get(&forgotten[i], s.byID); ok {
+		if m := s.members.get(&forgotten[i], s.byID); m != nil {
 			s.members.remove(&forgotten[i], s.byID)
 			s.count--
 			m.gone, m.due = true, false
@@ -215,8 +213,9 @@ func (s *Session) apply(named, forgotten []Partition) (left []*Member) {
 func (s *Session) add(m *Member) {
 	m.order = s.next
 	s.next++
-	s.members.put(&m.Partition, s.byID, m)
 	s.count++
+	s.members.expected = max(s.members.expected, s.count)
+	s.members.put(&m.Partition, s.byID, m)
 }
 
 // Info is a session as a value, for lists and comparisons.

@@ -126,7 +126,7 @@ func (c *Shard) Open(now time.Time, clientID string, follower, byID bool, n int,
 	}
 	s := &Session{
 		id: c.newID(), clientID: clientID, privileged: follower, byID: byID, created: now.UnixMilli(),
-		epoch: NextEpoch(InitialEpoch), sorted: true,
+		epoch: NextEpoch(InitialEpoch), sorted: true, members: table[*Member]{expected: n},
 	}
 	if setup != nil {
 		setup(s)

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -115,7 +116,14 @@ func (f *fetching) forget() {
 // partitions reads the request's list. Topics named by id get their names, where they have one.
 func (f *fetching) partitions(req *kmsg.FetchRequest) []fetchsession.Partition {
 	m := f.r.cluster.meta.Load()
+	n := 0
+	for i := range req.Topics {
+		n += len(req.Topics[i].Partitions)
+	}
 	list := f.list[:0]
+	if cap(list) < n {
+		list = make([]fetchsession.Partition, 0, n)
+	}
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		name := t.Topic
@@ -166,7 +174,7 @@ func (f *fetching) full(req *kmsg.FetchRequest, kind fetchsession.Kind) (answer,
 		targets = make([]target, len(list))
 	}
 	targets = targets[:len(list)]
-	f.targets = f.targets[:0]
+	f.targets = slices.Grow(f.targets[:0], len(list))
 	for i := range list {
 		targets[i] = target{part: &list[i], inbox: f.box}
 		f.targets = append(f.targets, &targets[i])
@@ -340,7 +348,7 @@ func (f *fetching) sessionError(code wire.Code, session int32) answer {
 // build makes the answer of the results that are named, in the order of the list, then the early errors. Neighbours of the same
 // topic share an entry.
 func (f *fetching) build(named func(i int) bool) {
-	f.order = f.order[:0]
+	f.order = slices.Grow(f.order[:0], len(f.targets))
 	for i, t := range f.targets {
 		if t.early == wire.None {
 			f.order = append(f.order, i)
