@@ -154,8 +154,8 @@ func TestWhatIsLeftOverFailsTheTest(t *testing.T) {
 			k.On(fakekafka.Produce).When(func(*fakekafka.Call) bool { panic("oh no") }).Drop()
 			dialRaw(t, k, "a").ask(produceTo(t, "orders", 0))
 		},
-		`client "old" sent DescribeTransactions v0, which is not served here`: func(_ testing.TB, k *fakekafka.Cluster) {
-			dialRaw(t, k, "old").cut(kmsg.NewPtrDescribeTransactionsRequest())
+		`client "old" sent ReadShareGroupState v0, which is not served here`: func(_ testing.TB, k *fakekafka.Cluster) {
+			dialRaw(t, k, "old").cut(kmsg.NewPtrReadShareGroupStateRequest())
 		},
 		`there is no step "Lunch"`:      func(_ testing.TB, k *fakekafka.Cluster) { k.Group("g").Hold("Lunch") },
 		`client "nobody" is not paused`: func(_ testing.TB, k *fakekafka.Cluster) { _ = k.Group("g").Member("nobody").Resume() },
@@ -176,8 +176,8 @@ func TestForcedFails(t *testing.T) {
 }
 
 func TestIgnoredRequestsDoNotFailTheTest(t *testing.T) {
-	k := fakekafka.Start(t, fakekafka.Ignore("DescribeTransactions"))
-	dialRaw(t, k, "old").cut(kmsg.NewPtrDescribeTransactionsRequest())
+	k := fakekafka.Start(t, fakekafka.Ignore("ReadShareGroupState"))
+	dialRaw(t, k, "old").cut(kmsg.NewPtrReadShareGroupStateRequest())
 }
 
 func TestRequestLogAndDropConnections(t *testing.T) {
