@@ -182,6 +182,7 @@ func (co *coordinator) metadataChanged(now time.Time) {
 	}
 	for _, p := range co.order {
 		sh := co.shards[p]
+		co.dirty[p] = struct{}{} // held heartbeats may have news
 		co.apply(now, sh, sh.MetadataChanged(now, groupsMetadata{m}))
 	}
 	co.scripts.topicsChanged()
