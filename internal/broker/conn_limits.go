@@ -11,27 +11,37 @@ import (
 
 // closeIdle cuts connections on which nothing was read or written for connections.max.idle.ms, whatever they wait for: also those
 // with a fetch that waits, and those whose client doesn't read.
-func (n *node) closeIdle(idle time.Duration, stopped <-chan struct{}) {
-	for {
-		now := time.Now()
-		next := now.Add(idle)
-		n.mu.Lock()
-		var cut []*conn
-		for c := range n.conns {
-			if at := time.Unix(0, c.active.Load()).Add(idle); !at.After(now) {
-				cut = append(cut, c)
-			} else if at.Before(next) {
-				next = at
-			}
-		}
-		n.mu.Unlock()
-		for _, c := range cut {
-			c.shut(fmt.Sprintf("idle for %s (connections.max.idle.ms)", idle))
-		}
-		if !sleepUnless(max(time.Until(next), time.Millisecond), stopped) {
-			return
+//
+// It is a timer and not a goroutine, so that an idle broker costs none; it ends when the broker is stopped.
+func (n *node) closeIdle(idle time.Duration, l net.Listener) {
+	now := time.Now()
+	next := now.Add(idle)
+	n.mu.Lock()
+	var cut []*conn
+	for c := range n.conns {
+		if at := time.Unix(0, c.active.Load()).Add(idle); !at.After(now) {
+			cut = append(cut, c)
+		} else if at.Before(next) {
+			next = at
 		}
 	}
+	if n.listener == l {
+		n.idle.Reset(max(time.Until(next), time.Millisecond))
+	}
+	n.mu.Unlock()
+	for _, c := range cut {
+		c.shut(fmt.Sprintf("idle for %s (connections.max.idle.ms)", idle))
+	}
+}
+
+// watchIdle begins to look for idle connections. With n.mu held.
+func (n *node) watchIdle(idle time.Duration, l net.Listener) {
+	if idle < 0 {
+		return
+	}
+	n.idle = time.AfterFunc(max(idle, time.Millisecond), func() {
+		n.cluster.spawn(func() { n.closeIdle(idle, l) })
+	})
 }
 
 // admit applies the limits of connections. One above max.connections.per.ip is refused; one above max.connections waits until another

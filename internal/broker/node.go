@@ -25,6 +25,7 @@ type node struct {
 	listener net.Listener  // nil while stopped
 	stopped  chan struct{} // closed by stop, new with each start
 	conns    map[*conn]struct{}
+	idle     *time.Timer // looks for idle connections; nil where connections.max.idle.ms says never
 
 	freed chan struct{} // capacity 1: a connection has ended
 }
@@ -40,13 +41,11 @@ func (n *node) start() error {
 	n.mu.Lock()
 	n.listener, n.stopped = l, stopped
 	n.listen = l.Addr().String()
+	n.watchIdle(n.cluster.settings(n.id).Duration("connections.max.idle.ms"), l)
 	n.mu.Unlock()
 	if !n.cluster.spawn(func() { n.accept(l, stopped) }) {
 		n.stop("the broker is closing")
 		return errClosed
-	}
-	if idle := n.cluster.settings(n.id).Duration("connections.max.idle.ms"); idle >= 0 {
-		n.cluster.spawn(func() { n.closeIdle(idle, stopped) })
 	}
 	return nil
 }
@@ -105,6 +104,9 @@ func (n *node) stop(why string) {
 	n.listener = nil
 	if l != nil {
 		close(n.stopped)
+		if n.idle != nil {
+			n.idle.Stop()
+		}
 	}
 	conns := make([]*conn, 0, len(n.conns))
 	for c := range n.conns {
