@@ -57,7 +57,7 @@ func (c *Cluster) forwardOnce(target time.Time, limit time.Duration) (done bool,
 		at = t
 	}
 	if _, t, has := co.nextTimer(co.blocks); has {
-		before := t.Deadline
+		before := t.Deadline.Add(-1)
 		if !c.clock.manual {
 			before = before.Add(-2 * limit) // the machine's time goes on while the client is waited for
 		}
