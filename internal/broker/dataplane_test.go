@@ -69,6 +69,20 @@ func (c *rawClient) receive(req kmsg.Request) kmsg.Response {
 	return resp
 }
 
+// skip reads an answer without looking into it.
+func (c *rawClient) skip() int {
+	var size [4]byte
+	_, err := io.ReadFull(c.nc, size[:])
+	require.NoError(c.tb, err)
+	n := int(binary.BigEndian.Uint32(size[:]))
+	if cap(c.buf) < n {
+		c.buf = make([]byte, n)
+	}
+	_, err = io.ReadFull(c.nc, c.buf[:n])
+	require.NoError(c.tb, err)
+	return n
+}
+
 func (c *rawClient) ask(req kmsg.Request) kmsg.Response {
 	c.send(req)
 	return c.receive(req)
@@ -326,5 +340,35 @@ func BenchmarkSessionFetch(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkFetchRandom reads so much at random offsets of a log of 100 MB in batches of 14 KB.
+func BenchmarkFetchRandom(b *testing.B) {
+	c := startCluster(b, Options{Topics: []TopicSpec{{Name: "orders", Partitions: 1}}})
+	p := c.meta.Load().topics["orders"].partitions[0]
+	const batches = 7000
+	for range batches {
+		if _, err := p.append(time.Now().UnixMilli(), oneBatch(b, 100, 130), partitionlog.AppendOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	raw := dialRaw(b, c)
+	for _, size := range []int32{1, 64 << 10, 1 << 20} {
+		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
+			req := fetchRequest("orders", 0, 0)
+			req.Topics[0].Partitions[0].PartitionMaxBytes = size
+			at := int64(1)
+			b.ReportAllocs()
+			for b.Loop() {
+				at = at * 6364136223846793005 % (batches * 90)
+				if at < 0 {
+					at = -at
+				}
+				req.Topics[0].Partitions[0].FetchOffset = at
+				raw.send(req)
+				b.SetBytes(int64(raw.skip()))
+			}
+		})
 	}
 }
