@@ -301,3 +301,53 @@ func TestDeletingTheOffsetsTopic(t *testing.T) {
 	require.Equal(t, wire.None, commit())
 	require.EqualValues(t, 7, committed())
 }
+
+// The differences from Apache Kafka in this file's requests that are kept on purpose: clienttests/DIFFERENCES.md.
+
+func TestDifferenceNoDocumentation(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}}))
+	req := kmsg.NewPtrDescribeConfigsRequest()
+	req.Version, req.IncludeDocumentation = 4, true
+	r := kmsg.NewDescribeConfigsRequestResource()
+	r.ResourceType, r.ResourceName = kmsg.ConfigResourceTypeTopic, "t"
+	req.Resources = append(req.Resources, r)
+	configs := cl.ask(req).(*kmsg.DescribeConfigsResponse).Resources[0].Configs
+	require.NotEmpty(t, configs)
+	for _, c := range configs {
+		require.Nil(t, c.Documentation, c.Name)
+	}
+}
+
+func TestDifferenceQuorumIsItsBroker(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Brokers: 2})
+	cl := dialRaw(t, c)
+	req := kmsg.NewPtrDescribeQuorumRequest()
+	req.Version = 2
+	topic := kmsg.NewDescribeQuorumRequestTopic()
+	topic.Topic, topic.Partitions = "__cluster_metadata", []kmsg.DescribeQuorumRequestTopicPartition{kmsg.NewDescribeQuorumRequestTopicPartition()}
+	req.Topics = append(req.Topics, topic)
+	resp := cl.ask(req).(*kmsg.DescribeQuorumResponse)
+	p := resp.Topics[0].Partitions[0]
+	require.EqualValues(t, 1, p.LeaderID)
+	require.Len(t, p.CurrentVoters, 1)
+	require.Len(t, p.Observers, 1, "the other broker follows")
+	_, port := c.nodes[0].addr()
+	require.EqualValues(t, port, resp.Nodes[0].Listeners[0].Port, "the controller has no listener of its own")
+
+	voter := kmsg.NewPtrAddRaftVoterRequest()
+	l := kmsg.NewAddRaftVoterRequestListener()
+	l.Name = controllerListener
+	voter.Listeners = append(voter.Listeners, l)
+	require.EqualValues(t, wire.UnsupportedVersion, cl.ask(voter).(*kmsg.AddRaftVoterResponse).ErrorCode)
+}
+
+func TestDifferenceRequestTimeIsNotThrottled(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{}))
+	cl.setQuota(quotaClient, "raw", "request_percentage", 0.001)
+	for range 20 {
+		require.Zero(t, cl.ask(topicsRequest()).(*kmsg.MetadataResponse).ThrottleMillis)
+	}
+}
