@@ -16,7 +16,8 @@ func (c *Cluster) scheduleLogs() {
 	}
 	delay := every("log.initial.task.delay.ms")()
 	c.schedule("retention", delay, every("log.retention.check.interval.ms"), c.applyRetention)
-	c.schedule("expiry of producer ids", delay, every("producer.id.expiration.check.interval.ms"), c.expireProducers)
+	expiry := every("producer.id.expiration.check.interval.ms") // the first look, too, comes an interval after the start
+	c.schedule("expiry of producer ids", expiry(), expiry, c.expireProducers)
 	c.schedule("log cleaner", delay, every("log.cleaner.backoff.ms"), c.cleanLogs)
 }
 
