@@ -87,6 +87,8 @@ type classicMember struct {
 
 	session    timer
 	lastBeat   time.Time
+	software   string        // of the client that joined last; "" after a restart
+	beatAt     time.Time     // when its last heartbeat came
 	assignedAt time.Time     // when its SyncGroup was answered, until its first heartbeat then
 	interval   time.Duration // of its heartbeats, as that one shows it; 0: unknown
 	// fenced: Fence was called; its next request is refused.
@@ -158,7 +160,7 @@ func (s *Shard) become(c *classicGroup, state classicState) {
 func (s *Shard) newMember(g *group, id string, client Client, req *kmsg.JoinGroupRequest) *classicMember {
 	m := &classicMember{
 		id: id, instanceID: req.InstanceID,
-		clientID: client.ID, clientHost: client.Host,
+		clientID: client.ID, clientHost: client.Host, software: client.Software,
 		isNew: true, lastBeat: s.now,
 	}
 	m.take(req)

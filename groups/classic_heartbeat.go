@@ -11,6 +11,9 @@ func (s *Shard) heartbeat(c Command, req *kmsg.HeartbeatRequest) {
 		return
 	}
 	m, code := s.checkHeartbeat(req)
+	if m != nil {
+		m.beatAt = s.now
+	}
 	if code == errNone && s.holdHeartbeat(c, req, m) {
 		return
 	}

@@ -2,6 +2,7 @@ package groups
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -169,6 +170,7 @@ func (s *Shard) joinExistingMember(g *group, c Command, req *kmsg.JoinGroupReque
 	}
 	e.Partitions = claimed(req)
 	s.emit(e)
+	m.software = c.Client.Software
 	group.update(m, req)
 	group.parkJoin(m, c.Ticket, req)
 	s.rebalanceOrCheckJoin(g, why)
@@ -223,6 +225,7 @@ func (s *Shard) replaceStatic(g *group, c Command, req *kmsg.JoinGroupRequest, m
 	s.emit(replaced)
 	s.releaseHeld(beat)
 	s.renewSession(m) // with the old session timeout
+	m.software, m.beatAt = c.Client.Software, time.Time{}
 	group.update(m, req)
 	group.parkJoin(m, c.Ticket, req)
 

@@ -137,7 +137,19 @@ func (s *Shard) beginSecondRound(g *group) {
 
 // waitsForSecondRound says whether the member's SyncGroup answer waits.
 func (s *Shard) waitsForSecondRound(c *classicGroup, m *classicMember) bool {
-	return c.secondRound.running && !m.loses
+	return c.secondRound.running && !m.loses && !(isLibrdkafka(m.software) && s.beatsSoon(m))
+}
+
+// isLibrdkafka knows librdkafka and what is built on it. It rejoins at once when a heartbeat tells it to, but takes a second or two when SyncGroup does.
+func isLibrdkafka(software string) bool {
+	name := strings.ToLower(software)
+	return strings.HasPrefix(name, "librdkafka") || strings.HasPrefix(name, "confluent-kafka-")
+}
+
+// beatsSoon says that a librdkafka member's next heartbeat comes earlier than it would rejoin after its SyncGroup was refused. It counts its
+// interval from the last heartbeat it sent, over rebalances, and a new member beats at once; the default of 3 s is supposed.
+func (s *Shard) beatsSoon(m *classicMember) bool {
+	return m.beatAt.IsZero() || s.now.Sub(m.beatAt) > 1500*time.Millisecond
 }
 
 // endSecondRound gives the assignments out: the rejoin did not come in time.
