@@ -49,9 +49,13 @@ type beat struct {
 	owned               partitionSet
 	subscriptionChanged bool
 	replaces            bool // it takes a static member's place
-	newExpression       bool // it brings an expression that has to be resolved
-	before              memberAssignment
-	cause               string // of an epoch bump
+	// turnsStatic: a dynamic member joins again with an instance id that is new to the group. Kafka looks its target up under that
+	// id and finds none, so it loses what it has until the next target is computed, which is after this epoch.
+	turnsStatic     bool
+	assignmentEpoch int32 // before the request
+	newExpression   bool  // it brings an expression that has to be resolved
+	before          memberAssignment
+	cause           string // of an epoch bump
 
 	// hold re-runs the request when there is news; nil: the answer doesn't wait.
 	hold   func()
@@ -248,6 +252,8 @@ func (s *Shard) memberForBeat(b *beat, g *consumerGroup, instanceID *string) (*c
 		}
 		return holder, nil
 	case holder == nil:
+		b.turnsStatic = m != nil
+		b.assignmentEpoch = g.assignmentEpoch
 		return m, nil
 	case holder.epoch != epochLeaveStatic && !holder.usesClassic():
 		return nil, refuse(errUnreleasedInstanceID,
@@ -424,8 +430,12 @@ func (s *Shard) finishBeat(b *beat) *refusal {
 
 // reconciliationOf gathers what the rule of reconcile.go looks at.
 func (s *Shard) reconciliationOf(g *consumerGroup, m *consumerMember, b *beat) reconciliation {
+	target := g.target[m.id]
+	if b.turnsStatic && g.assignmentEpoch == b.assignmentEpoch {
+		target = nil
+	}
 	return reconciliation{
-		targetEpoch: g.assignmentEpoch, target: g.target[m.id],
+		targetEpoch: g.assignmentEpoch, target: target,
 		told: b.told, owned: b.owned, subscriptionChanged: b.subscriptionChanged,
 		subscribed: func(id [16]byte) bool {
 			t, ok := s.meta.TopicByID(id)
