@@ -73,13 +73,13 @@ func (r *randomizer) fill(v reflect.Value) {
 	}
 }
 
-// TestRandomRequests sends well-formed requests of every API and version with values of little sense. Each is answered or its
-// connection closed; no handler fails unexpectedly (startCluster fails the test then), and the broker still serves afterwards.
-func TestRandomRequests(t *testing.T) {
-	t.Parallel()
+// FuzzRequests sends well-formed requests of every API and version with values of little sense, drawn from the seed. Each is
+// answered or its connection closed; no handler fails unexpectedly (startCluster fails the test then), and the broker still serves afterwards.
+func FuzzRequests(f *testing.F) {
 	for seed := range uint64(3) {
-		randomRequests(t, seed, 6)
+		f.Add(seed)
 	}
+	f.Fuzz(func(t *testing.T, seed uint64) { randomRequests(t, seed, 6) })
 }
 
 func randomRequests(t *testing.T, seed uint64, each int) {
