@@ -42,6 +42,7 @@ type conn struct {
 
 	requests *requestLog
 	standing *standing
+	doing    doing
 
 	lastClient atomic.Pointer[string] // client id of the last request, for messages
 	active     atomic.Int64           // clock of the last byte in or out, Unix nanoseconds of the machine's time
@@ -115,6 +116,7 @@ func (c *conn) loop() error {
 		if err != nil {
 			return err
 		}
+		c.doing.Store(handles)
 		a, err := c.handle(frame)
 		if err != nil {
 			return err
@@ -122,6 +124,8 @@ func (c *conn) loop() error {
 		if err := c.write(a); err != nil {
 			return err
 		}
+		c.doing.Store(doesNothing)
+		c.cluster.changed()
 		c.touch()
 		if c.mute > 0 {
 			wait := c.mute

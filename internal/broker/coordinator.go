@@ -482,6 +482,9 @@ func (r *request) whileParked(w *waitingRequest, group string) (answer, error) {
 		defer t.Stop()
 		patience = t.C
 	}
+	if onlyWaits(r.key) {
+		defer r.conn.waiting()()
+	}
 	ahead := r.conn.readAhead()
 	for {
 		select {

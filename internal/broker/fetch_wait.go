@@ -39,7 +39,9 @@ func (f *fetching) wait() error {
 	default:
 	}
 	f.box.wakes(f.wake)
+	over := f.r.conn.waiting()
 	err := f.waitIn(f.box)
+	over()
 	if f.overtaken {
 		f.release()
 		return err

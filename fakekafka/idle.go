@@ -1,0 +1,42 @@
+package fakekafka
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Idle waits until nothing happens any more; the context bounds the wait.
+func (k *Cluster) Idle(ctx context.Context) error {
+	err := k.await(ctx, "nothing in flight, stable groups and a lag of 0", func() (bool, string) {
+		going := k.b.Busy()
+		for _, id := range k.b.GroupIDs() {
+			s, ok := k.b.GroupState(id)
+			if !ok || len(s.Members) == 0 {
+				continue // nobody is there to do anything
+			}
+			g := k.Group(id)
+			if settled, saw := g.stable(len(s.Members)); !settled {
+				going = append(going, "group "+id+" is not stable: "+saw)
+			} else if lag, saw := g.lag(); lag > 0 {
+				going = append(going, "group "+id+" has a "+saw)
+			}
+		}
+		return len(going) == 0, strings.Join(going, "; ")
+	})
+	if err != nil {
+		return fmt.Errorf("fakekafka: %w", err)
+	}
+	return nil
+}
+
+// AwaitIdle waits for a quiet point: no request is in flight but those that wait for something to happen (a fetch at the end of the log, a held heartbeat), every
+// group that has members is stable, and has committed all there is. What a client does between two requests can't be seen here, but a record that it is
+// still working on isn't committed. After it, RequireNoMore makes "nothing came" a fact.
+func (k *Cluster) AwaitIdle(tb testing.TB) {
+	tb.Helper()
+	ctx, cancel := k.limited(tb)
+	defer cancel()
+	check(tb, k.Idle(ctx))
+}
