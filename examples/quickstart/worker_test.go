@@ -34,12 +34,18 @@ func TestTwoWorkersShareTheOrders(t *testing.T) {
 
 	startWorker(t, k.Bootstrap())
 	startWorker(t, k.Bootstrap())
+	billing := k.Group("billing")
+	billing.AwaitStable(t, 2) // woken when it happens; no sleep, no polling
+
 	var want []Receipt
 	for _, who := range []string{"ada", "bob", "cem", "dee", "eve"} {
 		customer.order(t, who, Order{"of-" + who, 100})
 		want = append(want, Receipt{"of-" + who, 100})
 	}
 	require.ElementsMatch(t, want, customer.receipts(t, len(want)))
+	billing.AwaitLag(t, 0) // all is committed
+	billing.RequireBalanced(t)
+	billing.RequireNoDoubleOwner(t)
 }
 
 // startWorker runs a worker until the returned function, or the test, ends it.
