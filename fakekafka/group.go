@@ -474,9 +474,7 @@ func (g *Group) ExpectMembers(n int) error {
 	if n < 1 {
 		return g.k.steered("ExpectMembers", fmt.Errorf("%d members: give a number from 1 on", n))
 	}
-	return g.k.steered("ExpectMembers", g.k.b.SteerGroup(g.id, func(now time.Time, s *groups.Shard) (groups.Effects, error) {
-		return s.ExpectMembers(now, g.id, n, g.k.o.waitLimit), nil
-	}))
+	return g.k.steered("ExpectMembers", g.k.b.ExpectMembers(g.id, n, g.k.o.waitLimit))
 }
 
 // Rebalance starts a rebalance: a classic group enters PreparingRebalance, a consumer group's epoch is raised.

@@ -427,3 +427,24 @@ func TestLatencyAndBandwidth(t *testing.T) {
 	require.Equal(t, codes{0: 0}, producedCodes(r.ask(big)))
 	require.GreaterOrEqual(t, time.Since(began), 90*time.Millisecond)
 }
+
+func TestExpectMembers(t *testing.T) {
+	for name, opts := range map[string][]fakekafka.Option{"machine time": nil, "manual clock": {fakekafka.ManualClock(start)}} {
+		for _, kind := range []string{"range", "consumer"} {
+			t.Run(name+" "+kind, func(t *testing.T) {
+				t.Parallel()
+				k := startRaw(t, append(opts, fakekafka.WaitLimit(50*time.Millisecond))...)
+				met, missed := k.Group("met"), k.Group("missed")
+				require.NoError(t, met.ExpectMembers(2))
+				require.NoError(t, missed.ExpectMembers(2))
+				k.Join("met", kinds[kind])
+				k.Join("met", kinds[kind])
+				require.NoError(t, met.Stable(t.Context(), 2))
+				require.Equal(t, 1, count(met.History(), "expectation met"))
+				k.Join("missed", kinds[kind])
+				require.NoError(t, missed.Stable(t.Context(), 1))
+				require.Equal(t, 1, count(missed.History(), "expectation missed"))
+			})
+		}
+	}
+}
