@@ -35,21 +35,26 @@ func (s *Shard) markChanged(g *consumerGroup) {
 	s.turn.changed[g.id] = struct{}{}
 }
 
-// flushConsumer resolves expressions, computes targets, answers who waited for them, and lets heartbeats go that have
-// news. A heartbeat that is let go may change the group again.
+// flushConsumer computes targets, answers who waited for them, and lets heartbeats go that have news; a heartbeat that is let go
+// may change the group again. Then it resolves expressions, whose result comes after the answers of those who brought them.
 func (s *Shard) flushConsumer() {
-	for len(s.turn.changed) > 0 || len(s.turn.resolving) > 0 {
+	for {
+		for len(s.turn.changed) > 0 {
+			ids := sortedNames(s.turn.changed)
+			clear(s.turn.changed)
+			for _, id := range ids {
+				if g := s.groups[id]; g != nil && g.consumer != nil {
+					s.flushGroup(g.consumer)
+				}
+			}
+		}
+		if len(s.turn.resolving) == 0 {
+			return
+		}
 		for _, id := range sortedNames(s.turn.resolving) {
 			delete(s.turn.resolving, id)
 			if g := s.groups[id]; g != nil && g.consumer != nil {
 				s.resolveRegexes(g.consumer)
-			}
-		}
-		ids := sortedNames(s.turn.changed)
-		clear(s.turn.changed)
-		for _, id := range ids {
-			if g := s.groups[id]; g != nil && g.consumer != nil {
-				s.flushGroup(g.consumer)
 			}
 		}
 	}
