@@ -20,6 +20,14 @@ func (k *Cluster) limited(tb testing.TB) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), limit)
 }
 
+// within runs a wait of an Await call and fails the test if it ends with an error.
+func (k *Cluster) within(tb testing.TB, wait func(ctx context.Context) error) {
+	tb.Helper()
+	ctx, cancel := k.limited(tb)
+	defer cancel()
+	check(tb, wait(ctx))
+}
+
 // testDeadline is when the test binary is killed. Inside a synctest bubble it can't be asked for: the testing package panics there.
 func testDeadline(tb testing.TB) (at time.Time, ok bool) {
 	t, has := tb.(interface{ Deadline() (time.Time, bool) })

@@ -233,9 +233,7 @@ func (h *Hold) Reached(ctx context.Context) error {
 // Await waits until something stands at the hold.
 func (h *Hold) Await(tb testing.TB) {
 	tb.Helper()
-	ctx, cancel := h.k.limited(tb)
-	defer cancel()
-	check(tb, h.Reached(ctx))
+	h.k.within(tb, func(ctx context.Context) error { return h.Reached(ctx) })
 }
 
 // Release lets go what stands here, and ends the hold.

@@ -49,7 +49,5 @@ func (g *Group) Fetching(ctx context.Context) error {
 // on reaches it, even with auto.offset.reset=latest. That a partition is assigned says neither.
 func (g *Group) AwaitFetching(tb testing.TB) {
 	tb.Helper()
-	ctx, cancel := g.k.limited(tb)
-	defer cancel()
-	check(tb, g.Fetching(ctx))
+	g.k.within(tb, func(ctx context.Context) error { return g.Fetching(ctx) })
 }

@@ -178,9 +178,7 @@ func (g *Group) Stable(ctx context.Context, n int) error {
 // whether they fetch already: see AwaitFetching. With n = 0 it waits until the group has no members.
 func (g *Group) AwaitStable(tb testing.TB, n int) {
 	tb.Helper()
-	ctx, cancel := g.k.limited(tb)
-	defer cancel()
-	check(tb, g.Stable(ctx, n))
+	g.k.within(tb, func(ctx context.Context) error { return g.Stable(ctx, n) })
 }
 
 // Assignment is who owns what now, members named by client id (by member id where two share a client id).
@@ -250,9 +248,7 @@ func (g *Group) Assigned(ctx context.Context, want Assignment) error {
 // AwaitAssignment waits until the group is stable with just this assignment; members not named must not be there.
 func (g *Group) AwaitAssignment(tb testing.TB, want Assignment) {
 	tb.Helper()
-	ctx, cancel := g.k.limited(tb)
-	defer cancel()
-	check(tb, g.Assigned(ctx, want))
+	g.k.within(tb, func(ctx context.Context) error { return g.Assigned(ctx, want) })
 }
 
 // RequireAssignment fails the test, with a diff and the group's timeline, unless the group is stable with just this assignment now.
@@ -304,9 +300,7 @@ func (g *Group) Owned(ctx context.Context, topic string, partition int32, member
 // AwaitOwner waits until a member, named by client id, instance id or member id, owns a partition.
 func (g *Group) AwaitOwner(tb testing.TB, topic string, partition int32, member string) {
 	tb.Helper()
-	ctx, cancel := g.k.limited(tb)
-	defer cancel()
-	check(tb, g.Owned(ctx, topic, partition, member))
+	g.k.within(tb, func(ctx context.Context) error { return g.Owned(ctx, topic, partition, member) })
 }
 
 // RequireOwner fails the test unless the member owns the partition now.
@@ -351,9 +345,7 @@ func (g *Group) CommittedAt(ctx context.Context, topic string, partition int32, 
 // AwaitCommitted waits until the group's committed offset of a partition is at least offset: the next record to be read, as Kafka counts it.
 func (g *Group) AwaitCommitted(tb testing.TB, topic string, partition int32, offset int64) {
 	tb.Helper()
-	ctx, cancel := g.k.limited(tb)
-	defer cancel()
-	check(tb, g.CommittedAt(ctx, topic, partition, offset))
+	g.k.within(tb, func(ctx context.Context) error { return g.CommittedAt(ctx, topic, partition, offset) })
 }
 
 // RequireCommitted fails the test unless the committed offset of a partition is exactly offset now.
@@ -431,9 +423,7 @@ func (g *Group) LagAtMost(ctx context.Context, n int64) error {
 // AwaitLag waits until the group's lag is at most n; 0 is "everything is committed".
 func (g *Group) AwaitLag(tb testing.TB, n int64) {
 	tb.Helper()
-	ctx, cancel := g.k.limited(tb)
-	defer cancel()
-	check(tb, g.LagAtMost(ctx, n))
+	g.k.within(tb, func(ctx context.Context) error { return g.LagAtMost(ctx, n) })
 }
 
 // RequireLag fails the test unless the group's lag is exactly n now.

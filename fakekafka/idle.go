@@ -36,7 +36,5 @@ func (k *Cluster) Idle(ctx context.Context) error {
 // still working on isn't committed. After it, RequireNoMore makes "nothing came" a fact.
 func (k *Cluster) AwaitIdle(tb testing.TB) {
 	tb.Helper()
-	ctx, cancel := k.limited(tb)
-	defer cancel()
-	check(tb, k.Idle(ctx))
+	k.within(tb, func(ctx context.Context) error { return k.Idle(ctx) })
 }

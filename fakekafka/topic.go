@@ -309,9 +309,7 @@ func (t *TopicHandle) Has(ctx context.Context, e Expectation) error {
 // further records can't mend fails at once.
 func (t *TopicHandle) AwaitRecords(tb testing.TB, e Expectation) {
 	tb.Helper()
-	ctx, cancel := t.k.limited(tb)
-	defer cancel()
-	check(tb, t.Has(ctx, e))
+	t.k.within(tb, func(ctx context.Context) error { return t.Has(ctx, e) })
 }
 
 // RequireRecords fails the test, with a diff, unless the topic holds the wanted records now, among those that no earlier call has seen.
