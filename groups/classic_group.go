@@ -89,7 +89,8 @@ type classicMember struct {
 	lastBeat   time.Time
 	software   string        // of the client that joined last; "" after a restart
 	beatAt     time.Time     // when its last heartbeat came
-	assignedAt time.Time     // when its SyncGroup was answered, until its first heartbeat then
+	syncedAt   time.Time     // when its SyncGroup was answered last
+	assignedAt time.Time     // the same, until its first heartbeat then
 	interval   time.Duration // of its heartbeats, as that one shows it; 0: unknown
 	// fenced: Fence was called; its next request is refused.
 	fenced bool

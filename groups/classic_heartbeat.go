@@ -14,7 +14,7 @@ func (s *Shard) heartbeat(c Command, req *kmsg.HeartbeatRequest) {
 	if m != nil {
 		m.beatAt = s.now
 	}
-	if code == errNone && s.holdHeartbeat(c, req, m) {
+	if code == errNone && s.holdHeartbeat(c, req, m) || code == errRebalanceInProgress && s.delayNews(c, req, m) {
 		return
 	}
 	s.reply(c.Ticket, heartbeatAnswer(req, code))

@@ -34,7 +34,7 @@ func (s *Shard) prepareRebalance(g *group, why string) {
 	// Parked syncs are those of CompletingRebalance, or wait for this very rebalance (prompt.go).
 	s.answerSyncs(g, errRebalanceInProgress)
 	for _, m := range slices.Clone(c.order) {
-		s.releaseHeld(m.beat)
+		s.tellNews(m)
 	}
 	if from == classicEmpty {
 		d := s.cfg.InitialRebalanceDelay

@@ -124,7 +124,7 @@ func (s *Shard) answerAssignment(g *group, m *classicMember, t Ticket, req *kmsg
 	resp.Protocol = c.protocol
 	resp.MemberAssignment = m.assignment
 	s.reply(t, resp)
-	m.assignedAt = s.now
+	m.syncedAt, m.assignedAt = s.now, s.now
 	e := m.event(g, EventAssigned)
 	if c.protocolType == consumerProtocolType {
 		e.Partitions, _ = assignedPartitions(m.assignment)

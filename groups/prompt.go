@@ -68,6 +68,12 @@ func (s *Shard) holdHeartbeat(c Command, req *kmsg.HeartbeatRequest, m *classicM
 	if limit <= 0 {
 		return false
 	}
+	s.park(c, req, m, limit)
+	return true
+}
+
+// park lets a heartbeat wait.
+func (s *Shard) park(c Command, req *kmsg.HeartbeatRequest, m *classicMember, limit time.Duration) {
 	s.releaseHeld(m.beat) // of another connection
 	var h *heldReply
 	h = s.holdReply(c.Ticket, req.Group, m.id, limit, func() {
@@ -75,14 +81,40 @@ func (s *Shard) holdHeartbeat(c Command, req *kmsg.HeartbeatRequest, m *classicM
 			m.beat = nil
 		}
 		// It counts as a heartbeat again when it is answered.
-		if g := s.groups[req.Group]; g != nil && g.consumer != nil { // upgraded meanwhile
-			s.classicBeat(g, c, req, false)
-			return
-		}
 		_, code := s.checkHeartbeat(req)
 		s.reply(c.Ticket, heartbeatAnswer(req, code))
 	}, func() { s.reply(c.Ticket, heartbeatAnswer(req, errNotCoordinator)) })
 	m.beat = h
+}
+
+// librdkafkaAssigns is the time that librdkafka gets to hand an assignment to the application. It does not listen while it does: a
+// REBALANCE_IN_PROGRESS in a heartbeat's answer is lost on it then, and it hears the next a whole interval later.
+const librdkafkaAssigns = 100 * time.Millisecond
+
+// deaf is how long the member won't listen to news yet.
+func (s *Shard) deaf(m *classicMember) time.Duration {
+	if !s.cfg.Prompt || m.syncedAt.IsZero() || !isLibrdkafka(m.software) {
+		return 0
+	}
+	return librdkafkaAssigns - s.now.Sub(m.syncedAt)
+}
+
+// tellNews answers a held heartbeat because the group rebalances.
+func (s *Shard) tellNews(m *classicMember) {
+	if d := s.deaf(m); d > 0 && m.beat != nil {
+		s.startTimer(&m.beat.timer, d)
+		return
+	}
+	s.releaseHeld(m.beat)
+}
+
+// delayNews lets a heartbeat wait that would tell of a rebalance too early.
+func (s *Shard) delayNews(c Command, req *kmsg.HeartbeatRequest, m *classicMember) bool {
+	d := s.deaf(m)
+	if d <= 0 || c.Ticket == 0 || m.join != nil {
+		return false
+	}
+	s.park(c, req, m, d)
 	return true
 }
 
