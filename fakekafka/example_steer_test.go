@@ -90,9 +90,12 @@ func ExampleGroup_Hold() {
 	g := k.Group("billing")
 	k.Join("billing", fakekafka.Member{ClientID: "worker-1", Topics: []string{"orders"}})
 
+	must(g.Stable(context.Background(), 1))
+
 	sync := g.Hold(fakekafka.Sync)
 	must(g.Rebalance())
-	fmt.Println(g.State().State) // sync.Await(t) where clients need a moment to come there
+	must(sync.Reached(context.Background())) // sync.Await(t) in a test
+	fmt.Println(g.State().State)
 	sync.Release()
 	must(g.Stable(context.Background(), 1))
 	fmt.Println(g.State().State)
