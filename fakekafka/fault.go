@@ -30,7 +30,8 @@ func callOf(c *broker.Call) *Call {
 // FaultRule chooses requests by API, topic, partition, group, client and broker, and says what becomes of them. It begins with [Cluster.On], and counts from the call
 // of its action on (Fail, Delay, Hold, LoseReply, Drop, Reply, Observe) until the cluster closes or Remove is called.
 //
-// Several rules on one request act in the order in which they were made. One that ends the request (Drop, Fail, Reply) ends that walk. Under
+// Several rules on one request act in the order in which they were made. One that ends the request (Drop, Fail, Reply) ends that walk; what rules
+// before it say of the answer (Observe, LoseReply, HoldReply) is done to the answer that it makes. Under
 // [Start] a rule that never acted fails the test by name.
 type FaultRule struct {
 	k      *Cluster
@@ -128,6 +129,8 @@ func (f *FaultRule) senseless(a broker.Action) error {
 		return fmt.Errorf("%s requests name no topic; leave Topic and Partition out", api)
 	case r.Group != "" && !broker.NamesGroups(r.Key):
 		return fmt.Errorf("%s requests name no group; leave Group out", api)
+	case a.Delay < 0:
+		return fmt.Errorf("a delay of %s: give 0 or more", a.Delay)
 	case r.Times < 0 || r.After < 0:
 		return errors.New("Times and After count requests: give 0 or more")
 	case r.Broker < 0 || int(r.Broker) > len(f.k.Addrs()):
@@ -158,6 +161,14 @@ func (f *FaultRule) Delay(d time.Duration) *FaultRule {
 func (f *FaultRule) Hold() *Hold {
 	h := &Hold{k: f.k, gate: f.k.b.NewGate(f.name + ".Hold()"), rule: f.rule}
 	f.add(".Hold()", broker.Action{Hold: h.gate})
+	f.k.holds.add(h)
+	return h
+}
+
+// HoldReply handles the requests, so that they take effect, and stops the answers until the hold is released.
+func (f *FaultRule) HoldReply() *Hold {
+	h := &Hold{k: f.k, gate: f.k.b.NewGate(f.name + ".HoldReply()"), rule: f.rule}
+	f.add(".HoldReply()", broker.Action{HoldReply: h.gate})
 	f.k.holds.add(h)
 	return h
 }
@@ -244,5 +255,5 @@ func (h *Hold) Release() {
 		h.gate.Open()
 		return
 	}
-	h.k.b.ReleaseGroup(h.group.id, groupsStep(h.step))
+	_ = h.k.steered("Release of "+h.Name(), h.k.b.ReleaseGroup(h.group.id, groupsStep(h.step)))
 }

@@ -98,10 +98,13 @@ func TestDelayReplyAndObserve(t *testing.T) {
 func TestRulesActInTheirOrder(t *testing.T) {
 	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
 	r := dialRaw(t, k, "client")
+	var seen atomic.Pointer[fakekafka.Call]
+	k.On(fakekafka.Produce).Observe(func(c *fakekafka.Call) { seen.Store(c) })
 	first := k.On(fakekafka.Produce).Fail(fakekafka.NotEnoughReplicas)
 	second := k.On(fakekafka.Produce).Fail(fakekafka.NotLeaderOrFollower)
 	require.Equal(t, codes{0: fakekafka.NotEnoughReplicas}, producedCodes(r.ask(produceTo(t, "orders", 0))))
 	require.Zero(t, second.Count())
+	require.Equal(t, codes{0: fakekafka.NotEnoughReplicas}, producedCodes(seen.Load().Response))
 	first.Remove()
 	require.Equal(t, codes{0: fakekafka.NotLeaderOrFollower}, producedCodes(r.ask(produceTo(t, "orders", 0))))
 }
@@ -117,6 +120,31 @@ func TestHoldStopsARequestThatWasSent(t *testing.T) {
 	require.NoError(t, r.nc.Close())
 	hold.Release()
 	k.Topic("orders").AwaitRecords(t, fakekafka.InOrder(fakekafka.V("x")))
+}
+
+func TestFailedProduceWithoutAcks(t *testing.T) {
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	k.On(fakekafka.Produce).Times(1).Fail(fakekafka.NotEnoughReplicas)
+	k.On(fakekafka.Produce).Topic("orders").Times(1).Fail(fakekafka.NotEnoughReplicas) // the rest of the request would be served
+	for range 2 { // there is no answer that could have an error
+		req := produceTo(t, "orders", 0)
+		req.Acks = 0
+		dialRaw(t, k, "a").cut(req)
+	}
+	require.Zero(t, k.Topic("orders").EndOffset(0))
+}
+
+func TestHoldReplyStopsAnAnswer(t *testing.T) {
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	hold := k.On(fakekafka.Produce).HoldReply()
+	r := dialRaw(t, k, "a")
+	r.send(produceTo(t, "orders", 0))
+	hold.Await(t)
+	require.Equal(t, int64(1), k.Topic("orders").EndOffset(0))
+	hold.Release()
+	resp, err := r.receive(produceTo(t, "orders", 0))
+	require.NoError(t, err)
+	require.Equal(t, codes{0: 0}, producedCodes(resp))
 }
 
 func TestWhatIsLeftOverFailsTheTest(t *testing.T) {

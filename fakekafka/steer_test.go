@@ -290,6 +290,22 @@ func TestHoldAndStep(t *testing.T) {
 		hold.Release()
 		m.AwaitOwned(t, map[string][]int32{"orders": {0}})
 	})
+	t.Run("the coordinator moves while a step is held", func(t *testing.T) {
+		k := startRaw(t, fakekafka.ManualClock(start), fakekafka.Brokers(2))
+		g := k.Group("billing")
+		m := fakekafka.Member{Topics: []string{"orders"}}
+		hold := g.Hold(fakekafka.JoinBarrier)
+		require.NoError(t, g.ExpectMembers(2))
+		require.NoError(t, g.MoveCoordinator(1))
+		require.NoError(t, g.MoveCoordinator(2))
+		k.Join("billing", m)
+		k.Join("billing", m)
+		hold.Await(t)
+		require.NoError(t, g.MoveCoordinator(1))
+		hold.Await(t)
+		hold.Release()
+		g.AwaitStable(t, 2)
+	})
 	for _, step := range []fakekafka.Step{fakekafka.Join, fakekafka.Beat, fakekafka.Leave, fakekafka.RevokeAck} {
 		t.Run(string(step)+" of KIP-848", func(t *testing.T) {
 			k := fakekafka.Start(t, fakekafka.Topic("orders", 2), fakekafka.ManualClock(start))

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -41,10 +40,7 @@ const (
 func (g *Group) Hold(step Step) *Hold {
 	if s := groupsStep(step); s != "" {
 		h := &Hold{k: g.k, group: g, step: step}
-		_ = g.k.steered(h.Name(), g.k.b.SteerGroup(g.id, func(_ time.Time, sh *groups.Shard) (groups.Effects, error) {
-			sh.Hold(g.id, s)
-			return groups.Effects{}, nil
-		}))
+		_ = g.k.steered(h.Name(), g.k.b.HoldGroup(g.id, s))
 		g.k.holds.add(h)
 		return h
 	}

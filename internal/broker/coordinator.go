@@ -30,6 +30,9 @@ type coordinator struct {
 	// handling is the request in a shard's Handle, whose events tell for whom it speaks; nil between two of them.
 	handling *waitingRequest
 	scripts  scripts
+	// standing orders of the test for groups; a coordinator that takes over obeys them too.
+	holds    map[string][]groups.Step
+	expected map[string]expectation
 	// steering is what the test has asked of the groups of a partition whose coordinator is moving.
 	steering map[int32]groups.Steering
 }
@@ -79,7 +82,7 @@ type voice interface {
 }
 
 func newCoordinator(c *Cluster) *coordinator {
-	co := &coordinator{c: c, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}, voices: map[memberKey]voice{}, steering: map[int32]groups.Steering{}}
+	co := &coordinator{c: c, holds: map[string][]groups.Step{}, expected: map[string]expectation{}, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}, voices: map[memberKey]voice{}, steering: map[int32]groups.Steering{}}
 	co.config = co.readConfig()
 	return co
 }
@@ -234,6 +237,7 @@ func (co *coordinator) load(now time.Time, p *partition, node int32) {
 	}
 	sh.Resteer(co.steering[p.index])
 	delete(co.steering, p.index)
+	co.reorder(now, sh)
 	co.shards[p.index] = sh
 	co.order = slices.Sorted(maps.Keys(co.shards))
 	co.apply(now, sh, sh.Loaded(now))
@@ -280,6 +284,9 @@ func (co *coordinator) apply(now time.Time, sh *shard, e groups.Effects) {
 	for _, ev := range e.Events {
 		co.c.history.add(ev)
 		co.noteVoice(ev)
+		if ev.Kind == groups.EventExpectationMet || ev.Kind == groups.EventExpectationLimit {
+			delete(co.expected, ev.Group)
+		}
 		co.scripts.see(ev)
 		if ev.Kind == groups.EventAssigned {
 			co.c.assigned(ev)

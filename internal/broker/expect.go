@@ -3,14 +3,60 @@ package broker
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
 )
 
+// expectation is an ExpectMembers that has not been met.
+type expectation struct {
+	n     int
+	limit time.Duration
+}
+
+// reorder gives a fresh shard the orders of the test for its groups.
+func (co *coordinator) reorder(now time.Time, sh *shard) {
+	partitions := len(co.c.meta.Load().topics[offsetsTopic].partitions)
+	for _, group := range sortedKeys(co.holds) {
+		if groupPartition(group, partitions) == sh.partition {
+			for _, step := range co.holds[group] {
+				sh.Hold(group, step)
+			}
+		}
+	}
+	for _, group := range sortedKeys(co.expected) {
+		if groupPartition(group, partitions) == sh.partition {
+			e := co.expected[group]
+			co.apply(now, sh, sh.ExpectMembers(now, group, e.n, e.limit))
+		}
+	}
+}
+
+// HoldGroup stops a group at a step inside its coordinator, whichever broker that is.
+func (c *Cluster) HoldGroup(group string, step groups.Step) error {
+	return c.SteerGroup(group, func(_ time.Time, s *groups.Shard) (groups.Effects, error) {
+		c.groups.holds[group] = append(c.groups.holds[group], step)
+		s.Hold(group, step)
+		return groups.Effects{}, nil
+	})
+}
+
+// ReleaseGroup lifts a hold inside the coordinator.
+func (c *Cluster) ReleaseGroup(group string, step groups.Step) error {
+	return c.SteerGroup(group, func(now time.Time, s *groups.Shard) (groups.Effects, error) {
+		rest := slices.DeleteFunc(c.groups.holds[group], func(o groups.Step) bool { return o == step })
+		if c.groups.holds[group] = rest; len(rest) == 0 {
+			delete(c.groups.holds, group)
+		}
+		return s.Release(now, group, step), nil
+	})
+}
+
 // ExpectMembers makes a group's next assignment wait for n members; at most limit of real time from when the first is there.
 func (c *Cluster) ExpectMembers(group string, n int, limit time.Duration) error {
 	err := c.SteerGroup(group, func(now time.Time, s *groups.Shard) (groups.Effects, error) {
+		c.groups.expected[group] = expectation{n, limit}
 		return s.ExpectMembers(now, group, n, limit), nil
 	})
 	if err == nil && c.clock.manual {

@@ -15,7 +15,7 @@ import (
 
 // Interception is the one mechanism by which a test steers requests: faults, delays, pauses and holds are all rules. A request meets
 // its rules in the order in which they were made, before it is handled; a rule that ends the request (Drop, Fail, Reply) ends the walk.
-// What a rule says of the answer (LoseReply, Observe) is done after it, in the same order.
+// What the rules before that one say of the answer (LoseReply, HoldReply, Observe) is done when there is one, in the same order.
 
 // Call is a request as rules see it.
 type Call struct {
@@ -209,9 +209,13 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 		return r.run(fn)
 	}
 	call := &Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body}
-	var after []*Rule
-	var partial []*Rule
+	var after, partial []*Rule
+	var ans answer
+	ended := false
 	for _, rule := range *list {
+		if ended {
+			break
+		}
 		if !rule.takes(c, call) {
 			continue
 		}
@@ -226,14 +230,14 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 				partial = append(partial, rule)
 				continue
 			}
-			return errorForm(r, *a.Fail), nil
+			ans, ended = errorForm(r, *a.Fail), true
 		case a.Reply != nil:
 			c.noteRule(rule, r, "answered by the test")
-			resp := c.userReply(rule, call)
-			if resp == nil {
-				return errorForm(r, wire.UnknownServerError), nil
+			if resp := c.userReply(rule, call); resp != nil {
+				ans, ended = resp, true
+			} else {
+				ans, ended = errorForm(r, wire.UnknownServerError), true
 			}
-			return resp, nil
 		case a.Delay > 0:
 			c.noteRule(rule, r, fmt.Sprintf("delayed by %s", a.Delay))
 			if err := r.conn.sleep(a.Delay); err != nil {
@@ -248,9 +252,13 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 			after = append(after, rule)
 		}
 	}
-	ans, err := c.handlePartly(r, fn, partial)
-	if err != nil {
-		return nil, err
+	if !ended {
+		var err error
+		if ans, err = c.handlePartly(r, fn, partial); err != nil {
+			return nil, err
+		}
+	} else if p, ok := r.body.(*kmsg.ProduceRequest); ok && p.Acks == 0 {
+		return nil, noAnswer("a Produce with acks=0 was failed by the test: Kafka closes the connection")
 	}
 	for _, rule := range after {
 		a := &rule.Action

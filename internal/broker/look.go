@@ -2,7 +2,6 @@ package broker
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
 	"github.com/fakekafka/fakekafka/internal/wire"
@@ -25,13 +24,6 @@ func (c *Cluster) LogEnds(topicName string, index int32) (start, end int64, ok b
 func (c *Cluster) HeldAt(group string, step groups.Step) bool {
 	sh, err := c.groupShard(group)
 	return err == nil && sh.Held(group, step)
-}
-
-// ReleaseGroup lifts a hold inside the coordinator.
-func (c *Cluster) ReleaseGroup(group string, step groups.Step) {
-	_ = c.SteerGroup(group, func(now time.Time, s *groups.Shard) (groups.Effects, error) {
-		return s.Release(now, group, step), nil
-	})
 }
 
 // CheckFail refuses an error that Kafka never answers for an API.

@@ -93,6 +93,16 @@ func caught(fn func()) (p *panicked) {
 	return nil
 }
 
+// guarded runs fn; a panic in it is told, and the loop goes on.
+func (l *loop) guarded(fn func(time.Time), now time.Time) {
+	defer func() {
+		if v := recover(); v != nil {
+			l.failed(&panicked{v, debug.Stack()})
+		}
+	}()
+	fn(now)
+}
+
 // close makes the loop end after what is queued. It doesn't wait.
 func (l *loop) close() {
 	l.mu.Lock()
@@ -121,7 +131,7 @@ func (l *loop) run() {
 		}
 		now := l.clock.Now()
 		if len(batch) > 0 {
-			l.endTurn(now)
+			l.guarded(l.endTurn, now)
 		}
 		if closed { // nothing is queued after that, and close's token may have been the batch's
 			if timer != nil {
@@ -132,8 +142,8 @@ func (l *loop) run() {
 		// All that is due is done before the next of the queue, so that under a manual clock nobody's speed decides the order.
 		at, ok := l.deadline()
 		for n := 0; ok && !at.After(now) && n < maxTicks; n++ {
-			l.tick(now)
-			l.endTurn(now)
+			l.guarded(l.tick, now)
+			l.guarded(l.endTurn, now)
 			at, ok = l.deadline()
 		}
 		if ok && !at.After(now) {

@@ -33,6 +33,7 @@ type countKey struct {
 	key    wire.Key
 	client string
 	group  string
+	broker int32
 }
 
 func (l *requestLog) add(r *request) {
@@ -56,7 +57,7 @@ func (l *requestLog) put(e RequestEntry) {
 	if l.dropped == nil {
 		l.dropped = map[countKey]int{}
 	}
-	l.dropped[countKey{old.Key, old.Client, old.Group}]++
+	l.dropped[countKey{old.Key, old.Client, old.Group, old.Broker}]++
 	*old = e
 	l.next = (l.next + 1) % maxLogged
 }
@@ -112,7 +113,7 @@ func (c *Cluster) Requests(q RequestQuery) (count int, recent []RequestEntry) {
 			}
 		}
 		for k, n := range l.dropped {
-			if q.takes(&RequestEntry{Key: k.key, Client: k.client, Group: k.group, Broker: q.Broker}) {
+			if q.takes(&RequestEntry{Key: k.key, Client: k.client, Group: k.group, Broker: k.broker}) {
 				count += n
 			}
 		}

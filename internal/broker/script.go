@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -80,6 +81,9 @@ type scripts struct {
 	waiting []*Script // for a time to come (again)
 }
 
+// errNoScript is the error of whatever is asked of a member that could not join, for the reason told then.
+var errNoScript = errors.New("this member could not join")
+
 // retryAfter is how long a script waits before it repeats a request, in the broker's time: retry.backoff.ms of the clients.
 const retryAfter = 100 * time.Millisecond
 
@@ -120,6 +124,11 @@ func (ss *scripts) see(ev groups.Event) {
 	list := ss.byGroup[ev.Group]
 	if len(list) == 0 {
 		return
+	}
+	if ev.Kind == groups.EventLoaded { // there is somebody to ask again
+		for _, s := range list {
+			s.again = time.Time{}
+		}
 	}
 	switch ev.Kind {
 	case groups.EventRebalance, groups.EventTarget, groups.EventEpoch, groups.EventRevoked, groups.EventLoaded, groups.EventConverted:
@@ -404,6 +413,9 @@ type ScriptState struct {
 
 // State is what the script believes now. From off the loop.
 func (s *Script) State() (st ScriptState) {
+	if s == nil {
+		return ScriptState{Out: true, Err: errNoScript}
+	}
 	s.c.loop.do(func() { st = s.StateNow() })
 	return st
 }
@@ -419,6 +431,9 @@ func (s *Script) StateNow() ScriptState {
 
 // Do runs a change of a script on the loop, and lets it act on it.
 func (s *Script) Do(change func(*Script)) error {
+	if s == nil {
+		return errNoScript
+	}
 	ok := s.c.loop.do(func() {
 		change(s)
 		s.c.groups.scripts.wake(s)
@@ -458,6 +473,9 @@ func (s *Script) gone() {
 // Ask sends a request of the test's own as this member and waits for the answer. Group, member id, instance id, and generation or epoch are
 // filled in where they are empty. From off the loop.
 func (s *Script) Ask(done <-chan struct{}, req kmsg.Request) (kmsg.Response, error) {
+	if s == nil {
+		return nil, errNoScript
+	}
 	var r *request
 	var err error
 	if !s.c.loop.do(func() {
@@ -560,6 +578,9 @@ func (s *Script) fill(req kmsg.Request) {
 // Leave leaves the group: a static member of the classic protocol by its instance id, one of KIP-848 with epoch -1, or for a while with -2.
 // From off the loop.
 func (s *Script) Leave(done <-chan struct{}, forAWhile bool) (wire.Code, error) {
+	if s == nil {
+		return 0, errNoScript
+	}
 	var req kmsg.Request
 	if s.spec.Consumer {
 		hb := kmsg.NewPtrConsumerGroupHeartbeatRequest()
@@ -601,6 +622,9 @@ func (s *Script) Leave(done <-chan struct{}, forAWhile bool) (wire.Code, error) 
 
 // Heartbeat sends one and answers its code. It doesn't follow what it is told. From off the loop.
 func (s *Script) Heartbeat(done <-chan struct{}) (wire.Code, error) {
+	if s == nil {
+		return 0, errNoScript
+	}
 	var req kmsg.Request
 	if !s.c.loop.do(func() { req = s.plainBeat() }) {
 		return 0, errClosed
