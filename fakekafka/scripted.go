@@ -116,14 +116,14 @@ func (m Member) spec(n int) (broker.ScriptSpec, error) {
 		case len(s.Assignors) > 1:
 			return s, errors.New("under Consumer give at most one of Assignors: the server-side assignor to ask for")
 		case m.SessionTimeout != 0:
-			return s, errors.New("SessionTimeout is of the classic protocol; under Consumer set group.consumer.session.timeout.ms")
+			return s, errors.New("a SessionTimeout is of the classic protocol; under Consumer set group.consumer.session.timeout.ms")
 		case len(s.Topics) > 0 && s.Regex != "":
 			return s, errors.New("give Topics or Regex, not both")
 		}
 		return s, nil
 	}
 	if s.Regex != "" {
-		return s, errors.New("Regex is of Protocol: Consumer; classic clients look the topics up themselves")
+		return s, errors.New("a Regex needs Protocol: Consumer; classic clients look the topics up themselves")
 	}
 	if len(s.Assignors) == 0 {
 		s.Assignors = []string{"range"}
