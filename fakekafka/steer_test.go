@@ -193,6 +193,7 @@ func TestFastForwardWithARealConnection(t *testing.T) {
 
 func TestFastForwardNamesWhoDoesNotAnswer(t *testing.T) {
 	tb := &recorder{TB: t}
+	defer tb.end()
 	k := fakekafka.Start(tb, fakekafka.Topic("orders", 1), fakekafka.WaitLimit(50*time.Millisecond))
 	joinRaw(t, k, "billing", "lazy")
 	require.NoError(t, k.Group("billing").Rebalance())
