@@ -2,11 +2,12 @@
 // person wants to see of it: one line a package, the output of what failed, and
 // every skip by name with its reason.
 //
-//	go test -json ./... | testreport [-counts FILE]
+//	go test -json ./... | testreport [-counts FILE] [-allow RE]
 //
 // It ends with exit status 1 if a test or a build failed, if a test was
 // skipped (the machine it runs on is to have every toolchain), or if nothing
-// ran. -counts appends a line "PASSED FAILED" to a file.
+// ran. A skip whose reason matches -allow is none. -counts appends a line
+// "PASSED FAILED" to a file.
 package main
 
 import (
@@ -16,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 )
 
@@ -33,6 +35,7 @@ type event struct {
 type report struct {
 	passed, failed, skipped int
 
+	allow   *regexp.Regexp // reasons for which a test may skip; nil: none
 	w       io.Writer
 	output  map[string][]string // by package and test, until its end
 	inside  map[string]int      // failed tests of a package
@@ -41,8 +44,12 @@ type report struct {
 
 func main() {
 	counts := flag.String("counts", "", "append the numbers passed and failed to this file")
+	allow := flag.String("allow", "", "reasons for which a test may skip, as a regular expression")
 	flag.Parse()
 	r := report{w: os.Stdout, output: map[string][]string{}, inside: map[string]int{}, started: map[string]int{}}
+	if *allow != "" {
+		r.allow = regexp.MustCompile(*allow)
+	}
 	if err := r.read(os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, "testreport:", err)
 		os.Exit(2)
@@ -115,6 +122,9 @@ func (r *report) endTest(ev event, key string) {
 		r.failed++
 		r.inside[ev.Package]++
 	case "skip":
+		if r.allow != nil && r.allow.MatchString(strings.Join(r.output[key], "")) {
+			return
+		}
 		r.skipped++
 	}
 	fmt.Fprintf(r.w, "%s %s %s (%.2fs)\n%s", strings.ToUpper(ev.Action), ev.Package, ev.Test, ev.Elapsed, indent(r.output[key]))

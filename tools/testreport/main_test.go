@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -17,6 +18,8 @@ func TestReport(t *testing.T) {
 {"Action":"fail","Package":"a","Test":"TestBad","Elapsed":0.2}
 {"Action":"output","Package":"a","Test":"TestOdd","Output":"x_test.go:9: no compiler\n"}
 {"Action":"skip","Package":"a","Test":"TestOdd"}
+{"Action":"output","Package":"a","Test":"TestElsewhere","Output":"x_test.go:9: not on this broker\n"}
+{"Action":"skip","Package":"a","Test":"TestElsewhere"}
 {"Action":"fail","Package":"a","Elapsed":0.3}
 {"ImportPath":"b","Action":"build-output","Output":"b.go:1:1: undefined: x\n"}
 {"ImportPath":"b","Action":"build-fail"}
@@ -28,13 +31,13 @@ func TestReport(t *testing.T) {
 go: a line of the go command itself
 `
 	var out strings.Builder
-	r := report{w: &out, output: map[string][]string{}, inside: map[string]int{}, started: map[string]int{}}
+	r := report{allow: regexp.MustCompile("not on this broker"), w: &out, output: map[string][]string{}, inside: map[string]int{}, started: map[string]int{}}
 	require.NoError(t, r.read(strings.NewReader(in)))
 	require.Equal(t, `FAIL a TestBad (0.20s)
     x_test.go:3: want 1, got 2
 SKIP a TestOdd (0.00s)
     x_test.go:9: no compiler
-fail a 3 tests 0.3s
+fail a 4 tests 0.3s
 b.go:1:1: undefined: x
 FAIL b does not build
     panic: test timed out
