@@ -67,9 +67,7 @@ func (k *Cluster) await(ctx context.Context, wanted string, check func() (ok boo
 func (k *Cluster) now(wanted string, check func() (ok bool, saw string)) error {
 	var ok bool
 	var saw string
-	if !k.b.OnLoop(func() { ok, saw = check() }) {
-		return fmt.Errorf("wanted %s: the cluster is closed", wanted)
-	}
+	k.b.Look(func() { ok, saw = check() })
 	if !ok {
 		return fmt.Errorf("wanted %s; there was: %s", wanted, saw)
 	}

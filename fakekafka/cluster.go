@@ -1,7 +1,6 @@
 package fakekafka
 
 import (
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -13,7 +12,6 @@ type Cluster struct {
 	b      *broker.Cluster
 	o      *options
 	tb     testing.TB // nil under New
-	once   sync.Once
 	holds  holdSet
 	topics topicMemory
 	joined atomic.Int64 // scripted members so far
@@ -44,8 +42,8 @@ func New(opts ...Option) (*Cluster, error) {
 }
 
 // Close cuts all client connections and ends everything the cluster started: goroutines, listeners, timers. When it returns
-// nothing of the cluster is left. A second call does nothing. After [Start] the test's end calls it.
-func (k *Cluster) Close() { k.once.Do(func() { _ = k.b.Close() }) }
+// nothing of the cluster is left. A second call does nothing. Called from a When, Observe or Reply it ends all but its caller. After [Start] the test's end calls it.
+func (k *Cluster) Close() { _ = k.b.Close() }
 
 // Bootstrap is the address of the first broker, HOST:PORT, for a client's bootstrap setting.
 func (k *Cluster) Bootstrap() string { return k.b.Addrs()[0] }

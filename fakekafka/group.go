@@ -2,7 +2,6 @@ package fakekafka
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,7 +41,7 @@ func (g *Group) ID() string { return g.id }
 // State is the group as it stands between two steps of the coordinator. For a group that doesn't exist it has no Protocol and no State.
 func (g *Group) State() GroupState {
 	s := GroupState{ID: g.id}
-	g.k.b.OnLoop(func() {
+	g.k.b.Look(func() {
 		if have, ok := g.k.b.GroupState(g.id); ok {
 			s = have
 		}
@@ -365,7 +364,7 @@ func (g *Group) RequireCommitted(tb testing.TB, topic string, partition int32, o
 // end less the committed offset (less the log's start where none is committed).
 func (g *Group) Lag() int64 {
 	var lag int64
-	g.k.b.OnLoop(func() { lag, _ = g.lag() })
+	g.k.b.Look(func() { lag, _ = g.lag() })
 	return lag
 }
 
@@ -412,7 +411,7 @@ func (g *Group) lag() (int64, string) {
 	return total, fmt.Sprintf("lag %d: %s", total, strings.Join(lines, ", "))
 }
 
-// Caught waits until the lag is at most n.
+// LagAtMost waits until the lag is at most n.
 func (g *Group) LagAtMost(ctx context.Context, n int64) error {
 	return g.failed(g.k.await(ctx, fmt.Sprintf("a lag of at most %d", n), func() (bool, string) {
 		lag, saw := g.lag()
@@ -497,16 +496,14 @@ type MemberHandle struct {
 
 // find looks the member up.
 func (m *MemberHandle) find() (found MemberState, err error) {
-	if !m.g.k.b.OnLoop(func() {
+	m.g.k.b.Look(func() {
 		s, ok := m.g.k.b.GroupState(m.g.id)
 		if !ok {
 			err = fmt.Errorf("there is no group %q", m.g.id)
 			return
 		}
 		found, err = broker.ResolveMember(s, m.name)
-	}) {
-		err = errors.New("the cluster is closed")
-	}
+	})
 	return found, err
 }
 

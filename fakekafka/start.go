@@ -80,14 +80,14 @@ func (k *Cluster) end() {
 
 // standsAt tells whether something stands at a hold.
 func (k *Cluster) standsAt(h *Hold) (stands bool, what string) {
-	k.b.OnLoop(func() { stands, what = h.standing() })
+	k.b.Look(func() { stands, what = h.standing() })
 	return stands, what
 }
 
 // report prints what helps to understand a failed test: each group's timeline, and the seed.
 func (k *Cluster) report() {
 	var ids []string
-	k.b.OnLoop(func() { ids = k.b.GroupIDs() })
+	k.b.Look(func() { ids = k.b.GroupIDs() })
 	for _, id := range ids {
 		k.tb.Log("fakekafka: " + k.Group(id).Timeline())
 	}

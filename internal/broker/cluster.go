@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -109,6 +108,7 @@ type Cluster struct {
 	closed  bool
 	closing chan struct{} // closed by Close: whoever waits without a connection stops
 	wg      sync.WaitGroup
+	users   sync.WaitGroup // the goroutines in user code
 }
 
 // New starts a cluster. Its topics exist and its listeners accept when it returns.
@@ -324,7 +324,8 @@ func (c *Cluster) forget(cn *conn) {
 	c.changed()
 }
 
-// Close cuts all connections, ends every goroutine of the cluster and waits for them. Calling it again is fine.
+// Close cuts all connections, ends every goroutine of the cluster and waits for them. Calling it again is fine. In user code (a When, for
+// instance) it can't wait for its caller: then it returns when everything else has ended.
 func (c *Cluster) Close() error {
 	c.mu.Lock()
 	already := c.closed
@@ -337,8 +338,15 @@ func (c *Cluster) Close() error {
 		}
 		c.loop.close()
 	}
+	inside := inUserCode()
 	ended := make(chan struct{})
-	go func() { c.wg.Wait(); close(ended) }()
+	go func() {
+		c.wg.Wait()
+		if !inside {
+			c.users.Wait()
+		}
+		close(ended)
+	}()
 	slow := time.NewTimer(5 * time.Second)
 	defer slow.Stop()
 	select {
@@ -433,15 +441,6 @@ func newConn(n *node, nc net.Conn) *conn {
 	c.frames = wire.NewFrameReader(c, n.cluster.settings(n.id).Int32("socket.request.max.bytes"))
 	c.touch()
 	return c
-}
-
-// reportUser reports a mistake in the test's own code.
-func (c *Cluster) reportUser(text string) {
-	text += "\n" + string(debug.Stack())
-	c.log.Error("in the test's own code", "what", text)
-	if f := c.options.User; f != nil {
-		f(text)
-	}
 }
 
 // noteRule writes into the history what a rule did to a request.

@@ -119,7 +119,9 @@ func (co *coordinator) readConfig() groups.Config {
 			cfg.Assignors = append(cfg.Assignors, a)
 		}
 	}
-	cfg.Assignors = append(cfg.Assignors, co.c.options.Assignors...)
+	for _, a := range co.c.options.Assignors {
+		cfg.Assignors = append(cfg.Assignors, guardAssignor(co.c, a))
+	}
 	return cfg
 }
 

@@ -57,7 +57,7 @@ func (c *Cluster) note(e groups.Event) {
 
 // History is what happened to a group, and to the cluster at large, in order; "" for everything. From off the loop.
 func (c *Cluster) History(group string) (events []groups.Event) {
-	c.loop.do(func() { events = c.HistoryNow(group) })
+	c.loop.look(func() { events = c.HistoryNow(group) })
 	return events
 }
 

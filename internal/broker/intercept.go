@@ -184,8 +184,14 @@ func (r *Rule) takes(c *Cluster, call *Call) bool {
 
 // userBool asks a rule's When; a panic in it is the test's failure, not the broker's.
 func (c *Cluster) userBool(r *Rule, call *Call) (yes bool) {
-	defer c.userPanic("When of " + r.Name)
-	return r.When(call)
+	if r.Internal { // a hold's own
+		return r.When(call)
+	}
+	c.runUser("When of "+r.Name, func() func() {
+		answer := r.When(call)
+		return func() { yes = answer }
+	})
+	return yes
 }
 
 // intercepted runs a request's handler, with what the test wants done before and after it.
@@ -280,13 +286,19 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 }
 
 func (c *Cluster) userReply(rule *Rule, call *Call) (resp kmsg.Response) {
-	defer c.userPanic("Reply of " + rule.Name)
-	return rule.Action.Reply(call)
+	c.runUser("Reply of "+rule.Name, func() func() {
+		answer := rule.Action.Reply(call)
+		return func() { resp = answer }
+	})
+	if resp != nil && resp.Key() != int16(call.Key) {
+		c.reportUser(fmt.Sprintf("Reply of %s returned a %T; the request is a %s: return its %T, or nil for UNKNOWN_SERVER_ERROR", rule.Name, resp, call.Key, call.Request.ResponseKind()), nil)
+		return nil
+	}
+	return resp
 }
 
 func (c *Cluster) userObserve(rule *Rule, call *Call) {
-	defer c.userPanic("Observe of " + rule.Name)
-	rule.Action.Observe(call)
+	c.runUser("Observe of "+rule.Name, func() func() { rule.Action.Observe(call); return nil })
 }
 
 // Gate is where requests wait until the test lets them go. The zero value is not useful: see NewGate.
@@ -393,13 +405,6 @@ func (c *conn) waitFor(ready <-chan struct{}, o orphan) error {
 			}
 			ahead = nil
 		}
-	}
-}
-
-// userPanic is deferred around user code: a panic there fails the test with its stack.
-func (c *Cluster) userPanic(where string) {
-	if p := recover(); p != nil {
-		c.reportUser(fmt.Sprintf("%s panicked: %v", where, p))
 	}
 }
 

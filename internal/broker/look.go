@@ -22,8 +22,12 @@ func (c *Cluster) LogEnds(topicName string, index int32) (start, end int64, ok b
 
 // HeldAt tells whether a group stands at a held step. On the loop.
 func (c *Cluster) HeldAt(group string, step groups.Step) bool {
-	sh, err := c.groupShard(group)
-	return err == nil && sh.Held(group, step)
+	t := c.meta.Load().topics[offsetsTopic]
+	if t == nil {
+		return false
+	}
+	sh := c.groups.shards[groupPartition(group, len(t.partitions))]
+	return sh != nil && sh.Held(group, step)
 }
 
 // CheckFail refuses an error that Kafka never answers for an API.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +20,12 @@ type loop struct {
 	wake chan struct{} // capacity 1: there is something in the queue
 	done chan struct{} // closed when the goroutine has ended
 
+	// looks takes looks of the user code that the loop waits for in the middle of a step, while lent is true.
+	looks chan func()
+	lent  atomic.Bool
+	// still is held by a look after the loop has ended, when nothing changes any more.
+	still sync.Mutex
+
 	// failed is told of a panic in something that was posted; the loop goes on.
 	failed func(*panicked)
 	// endTurn runs after each drained queue, before the loop sleeps.
@@ -32,7 +39,7 @@ type loop struct {
 const maxTicks = 1000
 
 func newLoop(c *clock) *loop {
-	return &loop{clock: c, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	return &loop{clock: c, wake: make(chan struct{}, 1), done: make(chan struct{}), looks: make(chan func())}
 }
 
 // post queues fn. It answers false when the loop has ended and fn will never run.
@@ -72,6 +79,59 @@ func (l *loop) do(fn func()) bool {
 		panic(failed)
 	}
 	return true
+}
+
+// look runs fn, which changes nothing, between two steps, and waits for it; when the loop has ended it finds everything as it was left.
+func (l *loop) look(fn func()) {
+	var once sync.Once
+	var failed *panicked
+	ran := make(chan struct{})
+	run := func() { once.Do(func() { failed = caught(fn); close(ran) }) }
+	if l.post(run) {
+		var looks chan<- func()
+		if l.lent.Load() && inUserCode() {
+			looks = l.looks
+		}
+		select {
+		case <-ran:
+		case looks <- run:
+			<-ran
+		case <-l.done:
+		}
+	} else {
+		<-l.done
+	}
+	select {
+	case <-ran:
+	default:
+		l.still.Lock()
+		run()
+		l.still.Unlock()
+	}
+	if failed != nil {
+		panic(failed)
+	}
+}
+
+// lend waits for user code in the middle of a step, and lets that look at the state meanwhile. Without a function the code came to no good end (ok false),
+// or not in time. On the loop.
+func (l *loop) lend(result <-chan func(), patience time.Duration, closing <-chan struct{}) (take func(), ok bool) {
+	l.lent.Store(true)
+	defer l.lent.Store(false)
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		select {
+		case take, ok = <-result:
+			return take, ok
+		case look := <-l.looks:
+			look()
+		case <-late.C:
+			return nil, true
+		case <-closing:
+			return nil, false
+		}
+	}
 }
 
 // panicked is a panic on the loop, with the stack there.

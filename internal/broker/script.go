@@ -416,7 +416,7 @@ func (s *Script) State() (st ScriptState) {
 	if s == nil {
 		return ScriptState{Out: true, Err: errNoScript}
 	}
-	s.c.loop.do(func() { st = s.StateNow() })
+	s.c.loop.look(func() { st = s.StateNow() })
 	return st
 }
 

@@ -76,7 +76,7 @@ func (s *Script) subscription(assignor string) []byte {
 	}
 	b, err := assignors.EncodeSubscription(sub, assignors.ConsumerProtocolVersion)
 	if err != nil {
-		s.c.reportUser("a scripted member's subscription: " + err.Error())
+		s.c.reportUser("a scripted member's subscription: "+err.Error(), nil)
 	}
 	return b
 }
@@ -140,19 +140,19 @@ func (s *Script) assign() []kmsg.SyncGroupRequestGroupAssignment {
 	}
 	a := clientAssignors[s.protocol]
 	if a == nil {
-		s.c.reportUser("a scripted leader can't assign by " + s.protocol)
+		s.c.reportUser("a scripted leader can't assign by "+s.protocol, nil)
 		return nil
 	}
 	shares, err := a.Assign(g)
 	if err != nil {
-		s.c.reportUser("a scripted leader's assignor: " + err.Error())
+		s.c.reportUser("a scripted leader's assignor: "+err.Error(), nil)
 		return nil
 	}
 	var list []kmsg.SyncGroupRequestGroupAssignment
 	for _, m := range s.leader.Members {
 		b, err := assignors.EncodeAssignment(assignors.Assignment{Partitions: shares[m.MemberID]}, assignors.ConsumerProtocolVersion)
 		if err != nil {
-			s.c.reportUser("a scripted leader's assignment: " + err.Error())
+			s.c.reportUser("a scripted leader's assignment: "+err.Error(), nil)
 			continue
 		}
 		ga := kmsg.NewSyncGroupRequestGroupAssignment()

@@ -47,7 +47,7 @@ func (c *Cluster) SteerGroup(group string, do func(now time.Time, s *groups.Shar
 	return err
 }
 
-// GroupState is a group as it stands between two steps; ok is false where there is no such group. On the loop, or from elsewhere by OnLoop.
+// GroupState is a group as it stands between two steps; ok is false where there is no such group. On the loop, or from elsewhere by Look.
 func (c *Cluster) GroupState(group string) (s groups.State, ok bool) {
 	t := c.meta.Load().topics[offsetsTopic]
 	if t == nil {

@@ -88,5 +88,6 @@ func (c *Cluster) changed() {
 	}
 }
 
-// OnLoop runs fn on the control loop, between two steps, and waits for it. It answers false when the cluster is closed.
-func (c *Cluster) OnLoop(fn func()) bool { return c.loop.do(fn) }
+// Look runs fn, which changes nothing, on the control loop, between two steps, and waits for it. When the cluster is closed it finds the state in
+// which that was left.
+func (c *Cluster) Look(fn func()) { c.loop.look(fn) }
