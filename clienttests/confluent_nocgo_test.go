@@ -11,3 +11,5 @@ func TestConfluent(t *testing.T) {
 func TestEvictionsConfluent(t *testing.T) {
 	t.Skip("confluent-kafka-go needs cgo: install a C compiler, or set CGO_ENABLED=1 where there is one")
 }
+
+func confluentWorkers() []workerKind { return nil }
