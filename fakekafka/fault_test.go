@@ -126,7 +126,7 @@ func TestFailedProduceWithoutAcks(t *testing.T) {
 	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
 	k.On(fakekafka.Produce).Times(1).Fail(fakekafka.NotEnoughReplicas)
 	k.On(fakekafka.Produce).Topic("orders").Times(1).Fail(fakekafka.NotEnoughReplicas) // the rest of the request would be served
-	for range 2 { // there is no answer that could have an error
+	for range 2 {                                                                      // there is no answer that could have an error
 		req := produceTo(t, "orders", 0)
 		req.Acks = 0
 		dialRaw(t, k, "a").cut(req)
