@@ -85,6 +85,7 @@ type memberAttributes struct {
 // memberSoft is what of a member is not in the log.
 type memberSoft struct {
 	session  timer
+	timeout  time.Duration // of the session
 	revoke   timer // the rebalance timeout, while it must revoke
 	join     timer // classic: it was told to rejoin
 	sync     timer // classic: it has joined and not synced

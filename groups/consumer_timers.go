@@ -19,9 +19,11 @@ func (s *Shard) restartSession(g *consumerGroup, m *consumerMember) {
 
 func (s *Shard) startSession(g *consumerGroup, m *consumerMember, timeout time.Duration) {
 	if m.session.fire == nil {
-		m.session = timer{kind: timerSession, group: g.id, member: m.id}
+		m.session = timer{kind: timerSession, group: g.id, member: m.id, fire: s.removal(g, m, func() string {
+			return fmt.Sprintf("session timeout of %s passed without a heartbeat", m.timeout)
+		})}
 	}
-	m.session.fire = s.removal(g, m, func() string { return fmt.Sprintf("session timeout of %s passed without a heartbeat", timeout) })
+	m.timeout = timeout
 	s.startTimer(&m.session, timeout)
 }
 
@@ -134,12 +136,11 @@ func (s *Shard) heartbeatInterval(group string) (d time.Duration, set bool) {
 	return d, own || s.cfg.ConsumerHeartbeatSet
 }
 
-// assignmentInterval is the least time between two targets. With prompt rebalances there is none, unless the group has
-// a setting of its own.
+// assignmentInterval is the least time between two targets. With prompt rebalances there is none, unless somebody set one.
 func (s *Shard) assignmentInterval(group string) time.Duration {
 	d, own := s.groupSetting(group, "consumer.assignment.interval.ms",
 		s.cfg.ConsumerAssignment, s.cfg.ConsumerMinAssignment, s.cfg.ConsumerMaxAssignment)
-	if s.cfg.Prompt && !own {
+	if s.cfg.Prompt && !own && !s.cfg.ConsumerAssignmentSet {
 		return 0
 	}
 	return d

@@ -98,6 +98,8 @@ type Config struct {
 	Prompt bool
 	// ConsumerHeartbeatSet says that the operator set group.consumer.heartbeat.interval.ms, so that Prompt leaves it alone.
 	ConsumerHeartbeatSet bool
+	// ConsumerAssignmentSet says the same of group.consumer.assignment.interval.ms: Prompt has no interval otherwise.
+	ConsumerAssignmentSet bool
 }
 
 // Topic is what the coordinator may know of a topic.

@@ -113,6 +113,7 @@ func (co *coordinator) readConfig() groups.Config {
 	cfg.ConsumerProtocol = slices.Contains(v.List("group.coordinator.rebalance.protocols"), "consumer")
 	cfg.Prompt = !co.c.options.KafkaTimings
 	_, cfg.ConsumerHeartbeatSet = co.c.options.Config["group.consumer.heartbeat.interval.ms"]
+	_, cfg.ConsumerAssignmentSet = co.c.options.Config["group.consumer.assignment.interval.ms"]
 	cfg.GroupConfig = co.c.config.GroupSetting
 	for _, name := range v.List("group.consumer.assignors") {
 		if a := co.c.serverAssignor(name); a != nil {
