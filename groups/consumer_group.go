@@ -86,9 +86,9 @@ type memberAttributes struct {
 type memberSoft struct {
 	session  timer
 	timeout  time.Duration // of the session
-	revoke   timer // the rebalance timeout, while it must revoke
-	join     timer // classic: it was told to rejoin
-	sync     timer // classic: it has joined and not synced
+	revoke   timer         // the rebalance timeout, while it must revoke
+	join     timer         // classic: it was told to rejoin
+	sync     timer         // classic: it has joined and not synced
 	lastBeat time.Time
 	held     *heldReply
 	fenced   bool // by the test: the next request fails
