@@ -194,17 +194,6 @@ func joinRebalanceTimeout(req *kmsg.JoinGroupRequest) time.Duration {
 
 func millis(ms int32) time.Duration { return time.Duration(ms) * time.Millisecond }
 
-// names are the distinct protocol names of the member.
-func (m *classicMember) names() []string {
-	names := make([]string, 0, len(m.protocols))
-	for _, p := range m.protocols {
-		if !slices.Contains(names, p.name) {
-			names = append(names, p.name)
-		}
-	}
-	return names
-}
-
 // metadata is what the member says to a protocol; empty where there is none.
 func (m *classicMember) metadata(name *string) []byte {
 	if name != nil {
@@ -253,11 +242,21 @@ func (c *classicGroup) insert(m *classicMember, protocolType string) {
 	delete(c.pending, m.id)
 }
 
+// count adds the member to those that support its protocols, or takes it from them. A name listed twice counts once.
 func (c *classicGroup) count(m *classicMember, d int) {
-	for _, name := range m.names() {
-		c.supported[name] += d
-		if c.supported[name] == 0 {
-			delete(c.supported, name)
+	var seen map[string]struct{}
+	if len(m.protocols) > 1 {
+		seen = make(map[string]struct{}, len(m.protocols))
+	}
+	for _, p := range m.protocols {
+		if seen != nil {
+			if _, twice := seen[p.name]; twice {
+				continue
+			}
+			seen[p.name] = struct{}{}
+		}
+		if c.supported[p.name] += d; c.supported[p.name] == 0 {
+			delete(c.supported, p.name)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package groups
 
 import (
+	"fmt"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -47,18 +49,21 @@ func (s *Shard) leaveGroup(c Command, req *kmsg.LeaveGroupRequest) {
 // leaveClassicGroup removes the entries one after the other; then the group goes on once.
 func (s *Shard) leaveClassicGroup(g *group, leaving []kmsg.LeaveGroupRequestMember) []int16 {
 	codes := make([]int16, len(leaving))
-	why := ""
+	left, why := 0, ""
 	for i, entry := range leaving {
 		var name string
 		if codes[i], name = s.leave(g, entry); codes[i] == errNone {
-			if why != "" {
-				why += ", "
+			if left++; left == 1 {
+				why = name
 			}
-			why += name
 		}
 	}
-	if why == "" {
+	switch left {
+	case 0:
 		return codes
+	case 1:
+	default:
+		why = fmt.Sprintf("%s and %d more", why, left-1)
 	}
 	switch g.classic.state {
 	case classicStable, classicCompleting:
