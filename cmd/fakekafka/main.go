@@ -12,8 +12,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -69,6 +71,17 @@ Ctrl-C ends it; nothing is kept.
 `, addr)
 }
 
+// parseSize reads an amount of bytes: 1048576, 1024KiB, 1MiB, 2GiB; KB, MB and GB mean the same.
+func parseSize(s string) (int64, error) {
+	digits := strings.TrimRight(s, "KMGiB")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	shift, known := map[string]int{"": 0, "B": 0, "KiB": 10, "KB": 10, "K": 10, "MiB": 20, "MB": 20, "M": 20, "GiB": 30, "GB": 30, "G": 30}[s[len(digits):]]
+	if err != nil || !known || n < 0 || n > math.MaxInt64>>31 {
+		return 0, errors.New("give an amount such as 512MiB or 2GiB")
+	}
+	return n << shift, nil
+}
+
 // list is a flag that may be given several times.
 type list []string
 
@@ -86,6 +99,7 @@ func parse(args []string, stdout, stderr io.Writer) (opts []fakekafka.Option, do
 	brokers := fs.Int("brokers", 1, "number of brokers; node ids count from 1")
 	racks := fs.String("racks", "", "the brokers' racks, comma-separated, the i-th for node i")
 	fs.Var(&configs, "config", "a broker setting by Kafka's name, KEY=VALUE; may be given several times")
+	memory := fs.String("max-memory", "", "how much the logs may hold together, such as 512MiB or 2GiB; the oldest records are dropped beyond that (default: no bound)")
 	timings := fs.Bool("kafka-timings", false, "take as long as Apache Kafka does: rebalances in seconds instead of milliseconds")
 	level := fs.String("log-level", "warn", "what is logged on standard error: debug, info, warn or error")
 	showVersion := fs.Bool("version", false, "print the version and the version of Apache Kafka that it equals")
@@ -116,6 +130,17 @@ func parse(args []string, stdout, stderr io.Writer) (opts []fakekafka.Option, do
 	}
 	if *timings {
 		opts = append(opts, fakekafka.KafkaTimings())
+	}
+	if *memory != "" {
+		n, err := parseSize(*memory)
+		if err != nil {
+			return nil, false, fmt.Errorf("-max-memory %s: %w", *memory, err)
+		}
+		opts = append(opts, fakekafka.MaxMemory(n))
+		// Without this the garbage collector would let the process grow to twice what it holds.
+		if n >= 1<<20 {
+			debug.SetMemoryLimit(n + n/2 + 64<<20)
+		}
 	}
 	for _, t := range topics {
 		name, count, ok := strings.Cut(t, ":")

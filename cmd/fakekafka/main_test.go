@@ -170,6 +170,9 @@ func TestBadFlags(t *testing.T) {
 		{[]string{"-config", "num.partitions=1", "-config", "num.partitions=2"}, 2, []string{"num.partitions", "twice"}},
 		{[]string{"-brokers", "2", "-racks", "a"}, 1, []string{"racks", "1 given for 2 brokers"}},
 		{[]string{"-brokers", "0"}, 1, []string{"Brokers(0)"}},
+		{[]string{"-max-memory", "much"}, 2, []string{"-max-memory much", "512MiB"}},
+		{[]string{"-max-memory", "-5"}, 2, []string{"-max-memory -5"}},
+		{[]string{"-max-memory", "12KiB"}, 1, []string{"MaxMemory(12288)", "1048576"}},
 		{[]string{"-log-level", "loud"}, 2, []string{"-log-level loud", "debug, info, warn or error"}},
 		{[]string{"-listen", "nowhere"}, 1, []string{`"nowhere"`, "HOST:PORT"}},
 	} {
@@ -180,6 +183,21 @@ func TestBadFlags(t *testing.T) {
 		for _, s := range c.says {
 			require.Contains(t, stderr.String(), s, "%v", c.args)
 		}
+	}
+}
+
+func TestParseSize(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]int64{
+		"0": 0, "17": 17, "17B": 17, "3KiB": 3 << 10, "3K": 3 << 10, "512MiB": 512 << 20, "512MB": 512 << 20, "2GiB": 2 << 30, "2G": 2 << 30,
+	} {
+		n, err := parseSize(s)
+		require.NoError(t, err, s)
+		require.Equal(t, want, n, s)
+	}
+	for _, s := range []string{"", "x", "MiB", "-1MiB", "1TiB", "1.5GiB", "1 MiB", "1iB", "9999999999999999999", "9223372036854775807G"} {
+		_, err := parseSize(s)
+		require.Error(t, err, s)
 	}
 }
 

@@ -28,6 +28,7 @@ type Options struct {
 	Brokers   int               // default 1
 	Racks     []string          // the i-th for node i+1; empty or as many as brokers
 	Config    map[string]string // broker settings by Kafka's names
+	MaxMemory int64             // bytes of batches that all logs may hold together; 0: no bound
 	Listen    string            // default 127.0.0.1:0; with a port and several brokers they listen on consecutive ports
 	Advertise string            // host told to clients; default: the listener's
 	// KafkaTimings takes back what fakekafka does faster than Kafka.
@@ -70,6 +71,7 @@ type Cluster struct {
 	meta      published
 	handlers  [maxKey]handler
 	decoding  *budget
+	memory    memoryBound
 	rules     rules
 	pauses    pauses
 	watchers  watchers
@@ -223,6 +225,7 @@ func build(o Options) (*Cluster, error) {
 	if err := c.createFirst(o.Topics); err != nil {
 		return nil, err
 	}
+	c.memory.limit = o.MaxMemory
 	c.scheduleLogs()
 	c.txns.schedule()
 	return c, nil

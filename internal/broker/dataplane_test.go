@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/fakekafka/fakekafka/groups"
 	"github.com/fakekafka/fakekafka/partitionlog"
 )
 
@@ -371,4 +373,34 @@ func BenchmarkFetchRandom(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Records beyond the memory bound go from the front, the larger topic's first, and nobody's newest.
+func TestMemoryBound(t *testing.T) {
+	t.Parallel()
+	const limit = 2 << 20
+	c := startCluster(t, Options{MaxMemory: limit, Topics: []TopicSpec{{Name: "big", Partitions: 2}, {Name: "small", Partitions: 1}}})
+	a := dialRaw(t, c)
+	a.produce("small", 0, oneBatch(t, 1, 100))
+	last := map[int32]int64{}
+	for i := range 400 {
+		p := int32(i % 2)
+		last[p] = a.produce("big", p, oneBatch(t, 1, 16<<10)) + 1
+		c.loop.do(func() {}) // what the append has set off is done
+		total := int64(0)
+		c.eachPartition(func(p *partition) {
+			p.mu.Lock()
+			total += p.log.Size()
+			p.mu.Unlock()
+		})
+		require.LessOrEqual(t, total, int64(limit))
+	}
+	m := c.meta.Load()
+	for i, p := range m.topics["big"].partitions {
+		require.Positive(t, p.log.LogStart())
+		require.Equal(t, last[int32(i)], p.log.End())
+		require.Greater(t, p.log.Size(), int64(limit)/4)
+	}
+	require.Zero(t, m.topics["small"].partitions[0].log.LogStart())
+	require.True(t, slices.ContainsFunc(c.History(""), func(e groups.Event) bool { return e.Kind == EventDropped }))
 }

@@ -36,6 +36,7 @@ func (p *partition) append(now int64, batch []byte, o partitionlog.AppendOptions
 	res, err := p.log.Append(now, batch, o)
 	if err == nil && !res.Duplicate {
 		p.changed()
+		p.cluster.boundMemory(res.Bytes)
 	}
 	return res, err
 }
