@@ -42,6 +42,9 @@ func Refuse(request kmsg.Request, code int16) kmsg.Response {
 	case *kmsg.OffsetCommitRequest:
 		return commitError(req, code)
 	case *kmsg.TxnOffsetCommitRequest:
+		if code == errCoordinatorLoadInProgress && req.Version < 2 {
+			code = errCoordinatorNotAvailable // older clients don't retry on the other
+		}
 		return txnCommitError(req, code)
 	case *kmsg.OffsetFetchRequest:
 		return fetchError(req, code)

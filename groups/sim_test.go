@@ -185,6 +185,7 @@ func newSimRun(seed uint64) *simRun {
 			c.instance = kmsg.StringPtr(fmt.Sprintf("i%d", i))
 		}
 		c.cooperative = r.settings.style == "cooperative-sticky"
+		c.software = pick("kgo", "apache-kafka-java", "librdkafka", "sarama", "")
 		r.clients = append(r.clients, c)
 	}
 	r.shadow = r.newShard()
@@ -443,7 +444,7 @@ func (r *simRun) check() {
 		if m.join != nil && c.state != classicPreparing || m.sync != nil && c.state != classicCompleting && !c.secondRound.running {
 			r.fail("a request of %s waits for nothing in state %s (join %t, sync %t)", m.id, c.state, m.join != nil, m.sync != nil)
 		}
-		if m.beat != nil && c.state != classicStable {
+		if m.beat != nil && c.state != classicStable && r.shard.deaf(m) <= 0 && r.now.Before(m.beat.timer.at) {
 			r.fail("a heartbeat of %s waits in state %s", m.id, c.state)
 		}
 	}
@@ -569,6 +570,7 @@ type simClient struct {
 	r           *simRun
 	name        string
 	instance    *string
+	software    string
 	cooperative bool
 	session     time.Duration
 
@@ -642,8 +644,7 @@ func (r *simRun) arrive(call *simCall, req kmsg.Request) {
 	r.ticket++
 	call.ticket = r.ticket
 	r.tickets[r.ticket] = call
-	software := "kgo"
-	r.effects(r.shard.Handle(r.now, Command{Ticket: r.ticket, Client: Client{ID: call.c.name, Host: "/127.0.0.1", Software: software}, Request: req}))
+	r.effects(r.shard.Handle(r.now, Command{Ticket: r.ticket, Client: Client{ID: call.c.name, Host: "/127.0.0.1", Software: call.c.software}, Request: req}))
 	r.effects(r.shard.Flush(r.now))
 	r.check()
 }
