@@ -44,7 +44,7 @@ func TestNode(t *testing.T) {
 }
 
 // need skips the test unless the command runs, and returns its path.
-func need(t *testing.T, name string, args ...string) string {
+func need(t testing.TB, name string, args ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err == nil {
@@ -60,7 +60,7 @@ func need(t *testing.T, name string, args ...string) string {
 // sources and what the command fetched there. A later run with the
 // same sources finds it ready. Where the package registry is out of reach the
 // test skips.
-func prepared(t *testing.T, name string, command ...string) string {
+func prepared(t testing.TB, name string, command ...string) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -1,0 +1,5 @@
+//go:build !cgo
+
+package clienttests
+
+func confluentReportKinds() []reportKind { return nil }
