@@ -207,6 +207,7 @@ func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 		} else {
 			s.writePending(req.ProducerID, req.ProducerEpoch, s.offsetRecords(commit, -1)...)
 			s.emitCommits(commit, EventOffsetsPending)
+			s.transactionOpened(s.groups[commit.group], commit.memberID)
 		}
 	}
 	resp := req.ResponseKind().(*kmsg.TxnOffsetCommitResponse)

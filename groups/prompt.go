@@ -58,7 +58,7 @@ func looksLikeKafkaGo(m *classicMember) bool {
 
 // holdHeartbeat lets a heartbeat wait for news if there is none and its client bears that.
 func (s *Shard) holdHeartbeat(c Command, req *kmsg.HeartbeatRequest, m *classicMember) bool {
-	if !s.cfg.Prompt || c.Ticket == 0 || s.groups[req.Group].classic.state != classicStable || m.sync != nil {
+	if !s.cfg.Prompt || c.Ticket == 0 || s.groups[req.Group].classic.state != classicStable || m.sync != nil || s.inTransaction(req.Group) {
 		return false
 	}
 	if !m.assignedAt.IsZero() {
@@ -70,6 +70,21 @@ func (s *Shard) holdHeartbeat(c Command, req *kmsg.HeartbeatRequest, m *classicM
 	}
 	s.park(c, req, m, limit)
 	return true
+}
+
+// inTransaction says that offsets of an open transaction wait in the group. No heartbeat is held then: kgo sends one after its TxnOffsetCommit
+// and does not end the transaction before it is answered, so as to know that it is still a member.
+func (s *Shard) inTransaction(group string) bool { return len(s.groups[group].offsets.pending) > 0 }
+
+// transactionOpened answers the member's held heartbeat: the next one must get through.
+func (s *Shard) transactionOpened(g *group, member string) {
+	switch {
+	case g == nil || member == "":
+	case g.classic != nil && g.classic.members[member] != nil:
+		s.releaseHeld(g.classic.members[member].beat)
+	case g.consumer != nil && g.consumer.members[member] != nil:
+		s.releaseMember(g.consumer.members[member])
+	}
 }
 
 // park lets a heartbeat wait.
