@@ -3,6 +3,7 @@ package fakekafka
 import (
 	"errors"
 	"fmt"
+	"testing/synctest"
 	"time"
 )
 
@@ -25,7 +26,17 @@ func (k *Cluster) Now() time.Time { return k.b.Now() }
 // FastForward moves the brokers' time ahead by d, in no real time. Timers fire one at a time in order of their deadlines; what one sets off is
 // finished before the next. A member whose client is connected and not paused counts as heartbeating all the while: only silent, paused and
 // scripted-silent members expire. A timer that waits for a living client (a rebalance, a revocation) is not passed before that client has answered; if it
-// doesn't within WaitLimit of real time, the error names it.
+// doesn't within WaitLimit of real time, the error names it. In a synctest bubble everybody finishes what they do before time moves on.
 func (k *Cluster) FastForward(d time.Duration) error {
-	return k.steered(fmt.Sprintf("FastForward(%s)", d), k.b.FastForward(d, k.o.waitLimit))
+	var rest func()
+	if k.o.memory != nil {
+		rest = restInBubble
+	}
+	return k.steered(fmt.Sprintf("FastForward(%s)", d), k.b.FastForward(d, k.o.waitLimit, rest))
+}
+
+// restInBubble waits until everybody else in the synctest bubble waits for time, or for us. Outside of a bubble there is no telling.
+func restInBubble() {
+	defer func() { _ = recover() }() // the call panics outside of a bubble, and where the test itself is in one
+	synctest.Wait()
 }

@@ -158,7 +158,9 @@ func TestRulesOnHeldHeartbeats(t *testing.T) {
 }
 
 func TestFastForwardWithARealConnection(t *testing.T) {
-	for name, opts := range map[string][]fakekafka.Option{"machine time": nil, "manual clock": {fakekafka.ManualClock(start)}} {
+	for name, opts := range map[string][]fakekafka.Option{
+		"machine time": nil, "manual clock": {fakekafka.ManualClock(start)}, "in memory": {fakekafka.InMemoryNetwork()},
+	} {
 		t.Run(name, func(t *testing.T) {
 			k := startRaw(t, opts...)
 			g := k.Group("billing")

@@ -12,8 +12,9 @@ import (
 
 // FastForward moves the broker's time ahead by d. Timers fire one at a time in order of deadline, and what a timer sets off on the loop is
 // finished before the next. A member whose client is connected and not paused counts as heartbeating all the while. A timer that waits
-// for such a client (rebalance, revocation) is not passed before the client answered; limit bounds that wait, in real time.
-func (c *Cluster) FastForward(d, limit time.Duration) error {
+// for such a client (rebalance, revocation) is not passed before the client answered; limit bounds that wait, in real time. rest, if there is one, waits
+// after each step until everybody has done what they can do without any time passing.
+func (c *Cluster) FastForward(d, limit time.Duration, rest func()) error {
 	if d < 0 {
 		return fmt.Errorf("FastForward(%s): time doesn't go back", d)
 	}
@@ -28,6 +29,9 @@ func (c *Cluster) FastForward(d, limit time.Duration) error {
 		ok = c.loop.do(func() { done, blocked = c.forwardOnce(target, limit) })
 		if !ok || done {
 			break
+		}
+		if rest != nil {
+			rest()
 		}
 		if blocked != nil {
 			if err := c.awaitClients(*blocked, limit); err != nil {

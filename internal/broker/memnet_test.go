@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/fakekafka/fakekafka/partitionlog"
 )
 
 func memPair(t *testing.T) (client, server net.Conn) {
@@ -110,4 +112,21 @@ func TestMemoryNetworkAddresses(t *testing.T) {
 	cancel()
 	_, err = n.DialContext(ctx, l.Addr().String()) // nobody accepts
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// Scratch memory for zstd has channels inside, which belong to the bubble that they are made in.
+func TestBubblesShareNothing(t *testing.T) {
+	for range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			c := startCluster(t, Options{
+				Network: NewMemoryNetwork(),
+				Topics:  []TopicSpec{{Name: "orders", Partitions: 1, Configs: map[string]string{"compression.type": "zstd"}}},
+			})
+			_, err := c.ProduceTo("orders", 0, []partitionlog.Record{{Value: bytes.Repeat([]byte("x"), 10_000)}})
+			require.NoError(t, err)
+			recs, err := c.ReadLog("orders", 0, 0)
+			require.NoError(t, err)
+			require.Len(t, recs, 1)
+		})
+	}
 }
