@@ -13,6 +13,8 @@ type Cluster struct {
 	o      *options
 	tb     testing.TB // nil under New
 	holds  holdSet
+	untied func() // returns when the holds and pauses that the test left are lifted; nil under New
+	shown  shown
 	topics topicMemory
 	joined atomic.Int64 // scripted members so far
 }
@@ -28,6 +30,7 @@ func Start(tb testing.TB, opts ...Option) *Cluster {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	k.untieAtEnd()
 	tb.Cleanup(k.end)
 	return k
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -210,6 +211,8 @@ type Hold struct {
 	rule  *broker.Rule
 	group *Group
 	step  Step
+	once  sync.Once // it is opened
+	left  string    // what stood here when the test's function had ended; "" for nothing
 }
 
 // Name says what is held, for messages.
@@ -250,6 +253,10 @@ func (h *Hold) Await(tb testing.TB) {
 // Release lets go what stands here, and ends the hold.
 func (h *Hold) Release() {
 	h.k.holds.remove(h)
+	h.once.Do(h.open)
+}
+
+func (h *Hold) open() {
 	if h.gate != nil {
 		h.k.b.RemoveRule(h.rule)
 		h.gate.Open()

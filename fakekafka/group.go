@@ -1,7 +1,9 @@
 package fakekafka
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,15 +59,30 @@ func (g *Group) failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("fakekafka: group %s: %w\n%s", g.id, err, g.Timeline())
+	events := g.History()
+	return &groupError{g, fmt.Errorf("fakekafka: group %s: %w\n%s", g.id, err, g.recent(events, 0)), len(events)}
 }
+
+// groupError is an error that shows a group's timeline.
+type groupError struct {
+	g *Group
+	error
+	events int // of the timeline
+}
+
+func (e *groupError) Unwrap() error { return e.error }
 
 // check fails the test at once if there is an error.
 func check(tb testing.TB, err error) {
 	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
+	if err == nil {
+		return
 	}
+	var of *groupError
+	if errors.As(err, &of) {
+		of.g.k.shown.add(of.g.id, of.events)
+	}
+	tb.Fatal(err)
 }
 
 // stable tells whether the group has settled with n members: all of them have what they shall have and know it.
@@ -89,11 +106,20 @@ func unsettled(m MemberState) bool {
 	return m.Protocol == "consumer" && !samePartitions(m.Target, m.Owned)
 }
 
-// summary is a group in one or more lines, for messages.
+// summaryMembers is how many members of a group a message lists.
+const summaryMembers = 40
+
+// summary is a group in one or more lines, for messages. Of a large group it lists those first that still have a step to go.
 func summary(s GroupState) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s protocol, epoch %d, %s", s.State, s.Protocol, s.Epoch, count(len(s.Members), "member"))
-	for _, m := range s.Members {
+	listed := s.Members
+	if len(listed) > summaryMembers {
+		listed = slices.Clone(listed)
+		slices.SortStableFunc(listed, func(x, y MemberState) int { return -cmp.Compare(step(x), step(y)) })
+		listed = listed[:summaryMembers]
+	}
+	for _, m := range listed {
 		fmt.Fprintf(&b, "\n    %s: epoch %d, owns %s", memberLabel(m), m.Epoch, partitionsText(m.Owned))
 		if len(m.Revoking) > 0 {
 			fmt.Fprintf(&b, ", is to give up %s", partitionsText(m.Revoking))
@@ -105,7 +131,18 @@ func summary(s GroupState) string {
 			fmt.Fprintf(&b, ", waits in %s", m.ParkedIn)
 		}
 	}
+	if more := len(s.Members) - len(listed); more > 0 {
+		fmt.Fprintf(&b, "\n    … and %d more", more)
+	}
 	return b.String()
+}
+
+// step is 1 for a member that has one to go.
+func step(m MemberState) int {
+	if unsettled(m) {
+		return 1
+	}
+	return 0
 }
 
 func count(n int, thing string) string {

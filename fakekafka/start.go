@@ -1,6 +1,7 @@
 package fakekafka
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -52,6 +53,7 @@ func Ignore(apis ...string) Option {
 // end closes the cluster at the end of its test and reports what the test left behind.
 func (k *Cluster) end() {
 	k.tb.Helper()
+	k.untied()
 	patience := 20 * time.Millisecond
 	if k.o.noLeaks {
 		patience = time.Second // a busy machine may not fail the test
@@ -65,8 +67,8 @@ func (k *Cluster) end() {
 		}
 	}
 	for _, h := range k.holds.all() {
-		if stands, what := k.standsAt(h); stands {
-			k.tb.Errorf("fakekafka: at the end of the test %s still holds: %s. Release it", h.Name(), what)
+		if h.left != "" {
+			k.tb.Errorf("fakekafka: at the end of the test %s still holds: %s. Release it", h.Name(), h.left)
 		}
 	}
 	for _, name := range k.b.Unmatched() {
@@ -78,18 +80,57 @@ func (k *Cluster) end() {
 	k.Close()
 }
 
+// untieAtEnd lifts every pause, isolation and hold as soon as the test's function has ended. Cleanups run in the reverse order of their
+// registration, so that those of the clients come before the cluster's, and a client that is closed while nobody answers it takes a minute or two.
+func (k *Cluster) untieAtEnd() {
+	done := make(chan struct{})
+	stop := context.AfterFunc(testContext(k.tb), func() {
+		defer close(done)
+		k.untie()
+	})
+	k.untied = func() {
+		if stop() {
+			k.untie()
+			return
+		}
+		<-done
+	}
+}
+
+func (k *Cluster) untie() {
+	for _, h := range k.holds.all() {
+		if stands, what := k.standsAt(h); stands {
+			h.left = what
+		}
+		h.once.Do(h.open)
+	}
+	k.b.LiftPauses()
+}
+
+// testContext is done when the test's function has ended. The TB of another framework may have none.
+func testContext(tb testing.TB) (ctx context.Context) {
+	defer func() {
+		if recover() != nil {
+			ctx = context.Background()
+		}
+	}()
+	return tb.Context()
+}
+
 // standsAt tells whether something stands at a hold.
 func (k *Cluster) standsAt(h *Hold) (stands bool, what string) {
 	k.b.Look(func() { stands, what = h.standing() })
 	return stands, what
 }
 
-// report prints what helps to understand a failed test: each group's timeline, and the seed.
+// report prints what helps to understand a failed test: each group's timeline as far as no failure has shown it, and the seed.
 func (k *Cluster) report() {
 	var ids []string
 	k.b.Look(func() { ids = k.b.GroupIDs() })
 	for _, id := range ids {
-		k.tb.Log("fakekafka: " + k.Group(id).Timeline())
+		if text := k.Group(id).unshown(); text != "" {
+			k.tb.Log("fakekafka: " + text)
+		}
 	}
 	k.tb.Logf("fakekafka: this run's seed: fakekafka.Seed(%d)", k.b.Seed())
 }

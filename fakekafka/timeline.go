@@ -4,12 +4,64 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 )
 
 // Timeline is the group's history for a reader: when, at which epoch, who, what and why. A failing test prints it by itself.
 func (g *Group) Timeline() string {
+	return g.head() + "\n" + timeline(g.History(), g.k.b.StartedAt(), 0, "")
+}
+
+// failureEvents is how much of a timeline a failure shows: a thousand members write thousands of lines.
+const failureEvents = 150
+
+// recent is the last of these events for a failure, from the first on that isn't known yet.
+func (g *Group) recent(events []Event, known int) string {
+	from, note := known, ""
+	if hidden := len(events) - known - failureEvents; hidden > 0 {
+		from += hidden
+		note = fmt.Sprintf("   … %d earlier events: Group(%q).Timeline() has them all\n", hidden, g.id)
+	}
+	return g.head() + "\n" + timeline(events, g.k.b.StartedAt(), from, note)
+}
+
+// unshown is the part of the timeline that no failure of the test has shown; "" for none.
+func (g *Group) unshown() string {
+	events := g.History()
+	known := g.k.shown.of(g.id)
+	switch {
+	case known == 0:
+		return g.recent(events, 0)
+	case known < len(events):
+		return "after the failure above, " + g.recent(events, known)
+	}
+	return ""
+}
+
+// shown is how many events of each group's timeline a failure has shown already.
+type shown struct {
+	mu     sync.Mutex
+	events map[string]int
+}
+
+func (s *shown) add(group string, events int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.events == nil {
+		s.events = map[string]int{}
+	}
+	s.events[group] = max(s.events[group], events)
+}
+
+func (s *shown) of(group string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.events[group]
+}
+
+func (g *Group) head() string {
 	s := g.State()
 	head := "group " + g.id
 	if s.Protocol != "" {
@@ -18,15 +70,16 @@ func (g *Group) Timeline() string {
 	if s.Assignor != "" {
 		head += " · " + s.Assignor + " assignor"
 	}
-	return head + "\n" + timeline(g.k.b.History(g.id), g.k.b.StartedAt())
+	return head
 }
 
 // Timeline is everything that happened to groups and the cluster, for a reader.
 func (k *Cluster) Timeline() string {
-	return timeline(k.b.History(""), k.b.StartedAt())
+	return timeline(k.b.History(""), k.b.StartedAt(), 0, "")
 }
 
-func timeline(events []Event, start time.Time) string {
+// timeline shows the events from one on; note stands in place of those before it.
+func timeline(events []Event, start time.Time, from int, note string) string {
 	if len(events) == 0 {
 		return "     (nothing has happened)\n"
 	}
@@ -35,16 +88,20 @@ func timeline(events []Event, start time.Time) string {
 	fmt.Fprintf(w, "     t\tepoch\tmember\twhat\n")
 	var told []string
 	names := map[string]string{} // of members, by id
-	for _, e := range events {
+	for i, e := range events {
 		if e.ClientID == "" && e.InstanceID == "" {
 			e.ClientID = names[e.Member]
 		} else if e.Member != "" {
 			names[e.Member] = e.ClientID
 		}
+		if i < from {
+			continue
+		}
 		fmt.Fprintf(w, "   +%.3fs\t%s\t%s\t%s\n", e.At.Sub(start).Seconds(), epochText(e), whoText(e, &told), whatText(e))
 	}
 	w.Flush()
-	return b.String()
+	header, rows, _ := strings.Cut(b.String(), "\n")
+	return header + "\n" + note + rows
 }
 
 func epochText(e Event) string {

@@ -201,6 +201,9 @@ func (c *Cluster) Resume(client string) error {
 	return nil
 }
 
+// LiftPauses lets everybody go on who is paused or isolated.
+func (c *Cluster) LiftPauses() { c.goOn(func(*pause) bool { return true }) }
+
 // goOn ends pauses.
 func (c *Cluster) goOn(which func(*pause) bool) bool {
 	removed := c.pauses.remove(which)

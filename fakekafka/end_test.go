@@ -1,0 +1,101 @@
+package fakekafka_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fakekafka/fakekafka/fakekafka"
+)
+
+// ending is a testing.TB whose test's function ends when the test says so.
+type ending struct {
+	recorder
+	ctx context.Context
+}
+
+func (e *ending) Context() context.Context { return e.ctx }
+
+// A client is closed by a cleanup that runs before the cluster's. It must get its answers by then: one that leaves its group waits for minutes.
+func TestPausesAndHoldsEndWithTheTestsFunction(t *testing.T) {
+	ctx, over := context.WithCancel(t.Context())
+	tb := &ending{recorder: recorder{TB: t}, ctx: ctx}
+	k := fakekafka.Start(tb, fakekafka.Topic("orders", 2))
+	paused := k.Join("billing", fakekafka.Member{Topics: []string{"orders"}, ClientID: "paused"})
+	held := k.Join("refunds", fakekafka.Member{Topics: []string{"orders"}, ClientID: "held"})
+	cutOff := k.Join("stock", fakekafka.Member{Topics: []string{"orders"}, ClientID: "cut off"})
+	for _, g := range []string{"billing", "refunds", "stock"} {
+		k.Group(g).AwaitStable(t, 1)
+	}
+	left := make(chan fakekafka.ErrorCode, 3)
+	tb.Cleanup(func() {
+		for range 3 {
+			require.Equal(t, fakekafka.NoError, <-left)
+		}
+	})
+	require.NoError(t, k.Group("billing").Member("paused").Pause())
+	hold := k.Group("refunds").Hold(fakekafka.Leave)
+	require.NoError(t, k.Broker(1).Isolate("cut off"))
+	for _, m := range []*fakekafka.ScriptedMember{paused, held, cutOff} {
+		go func() { left <- m.Leave() }()
+	}
+	hold.Await(t)
+	over()
+	require.Equal(t, `fakekafka: at the end of the test Group("refunds").Hold(Leave) still holds: LeaveGroup v5 from "held" for group refunds. Release it`, tb.end())
+}
+
+func TestAHoldThatACleanupReleasesIsNoFailure(t *testing.T) {
+	ctx, over := context.WithCancel(t.Context())
+	tb := &ending{recorder: recorder{TB: t}, ctx: ctx}
+	k := fakekafka.Start(tb, fakekafka.Topic("orders", 2))
+	for _, step := range []fakekafka.Step{fakekafka.JoinBarrier, fakekafka.Join} {
+		hold := k.Group(string(step)).Hold(step)
+		tb.Cleanup(hold.Release)
+		k.Join(string(step), fakekafka.Member{Topics: []string{"orders"}})
+		hold.Await(t)
+	}
+	over()
+	require.Empty(t, tb.end())
+}
+
+func TestTheEndInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := fakekafka.Start(t, fakekafka.Topic("orders", 2), fakekafka.InMemoryNetwork())
+		m := k.Join("billing", fakekafka.Member{Topics: []string{"orders"}, ClientID: "a"})
+		k.Group("billing").AwaitStable(t, 1)
+		require.NoError(t, k.Group("billing").Member("a").Pause())
+		began := time.Now()
+		t.Cleanup(func() {
+			require.Equal(t, fakekafka.NoError, m.Leave())
+			require.Zero(t, time.Since(began))
+		})
+	})
+}
+
+// What led to a failure is said once, and a thousand members don't bury it.
+func TestAFailureShowsATimelineOnce(t *testing.T) {
+	tb := &recorder{TB: t}
+	k := fakekafka.Start(tb, fakekafka.Topic("orders", 300), fakekafka.WaitLimit(time.Millisecond))
+	g := k.Group("billing")
+	var all []fakekafka.Member
+	for range 300 {
+		all = append(all, fakekafka.Member{Topics: []string{"orders"}})
+	}
+	members := k.JoinAll("billing", all...)
+	require.NoError(t, g.Stable(t.Context(), 300))
+	require.Panics(t, func() { g.AwaitStable(tb, 301) })
+	require.Contains(t, tb.errors(), "wanted a stable group of 301 members")
+	require.Contains(t, tb.errors(), `earlier events: Group("billing").Timeline() has them all`)
+	require.Contains(t, tb.errors(), "… and 260 more")
+	require.Less(t, strings.Count(tb.errors(), "\n"), 200)
+	require.Greater(t, strings.Count(g.Timeline(), "\n"), 900)
+	require.Equal(t, fakekafka.NoError, members[0].Leave())
+	tb.end()
+	logged := strings.Join(tb.logs, "\n")
+	require.Contains(t, logged, "after the failure above, group billing")
+	require.NotContains(t, logged, "group created")
+}
