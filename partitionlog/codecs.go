@@ -55,7 +55,7 @@ type Codecs struct {
 
 	gzipR   gzipReader
 	snappyR snappyReader
-	lz4R    *lz4.Reader
+	lz4R    lz4Reader
 	zstdR   *zstd.Decoder
 	zstdBig *zstd.Decoder // for windows too large to reserve in advance
 
@@ -80,12 +80,10 @@ func (c *Codecs) unpack(codec int, packed []byte) (io.Reader, error) {
 		c.snappyR.reset(packed)
 		return &c.snappyR, nil
 	case CodecLZ4:
-		c.in.Reset(firstLZ4Frame(packed))
-		if c.lz4R == nil {
-			c.lz4R = lz4.NewReader(nil)
+		if err := c.lz4R.reset(packed); err != nil {
+			return nil, err
 		}
-		c.lz4R.Reset(&c.in)
-		return c.lz4R, nil
+		return &c.lz4R, nil
 	case CodecZstd:
 		if len(packed) == 0 {
 			return &c.in, nil
@@ -124,37 +122,6 @@ func (r *gzipReader) Read(p []byte) (int, error) {
 		}
 		r.z.Multistream(false)
 	}
-}
-
-// firstLZ4Frame is the part of packed that a broker reads: what stands behind the first frame is ignored. Where the frame is
-// damaged the decoder finds out.
-func firstLZ4Frame(packed []byte) []byte {
-	if len(packed) < 7 {
-		return packed
-	}
-	flags := packed[4]
-	at := 7 // magic, flags, block size, checksum of these
-	if flags&0x08 != 0 {
-		at += 8 // content size
-	}
-	if flags&0x01 != 0 {
-		at += 4 // dictionary
-	}
-	for at+4 <= len(packed) {
-		size := int(binary.LittleEndian.Uint32(packed[at:]) &^ (1 << 31))
-		at += 4
-		if size == 0 {
-			if flags&0x04 != 0 {
-				at += 4 // checksum of the content
-			}
-			return packed[:min(at, len(packed))]
-		}
-		at += size
-		if flags&0x10 != 0 {
-			at += 4 // checksum of the block
-		}
-	}
-	return packed
 }
 
 func (c *Codecs) unpackZstd(packed []byte) (io.Reader, error) {

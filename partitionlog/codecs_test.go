@@ -3,6 +3,7 @@ package partitionlog
 import (
 	"bytes"
 	"io"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/pierrec/lz4/v4"
@@ -95,9 +96,50 @@ func TestLZ4FramesOfAnyKind(t *testing.T) {
 		_, err := w.Write(plain)
 		require.NoError(t, err)
 		require.NoError(t, w.Close())
-		require.Len(t, firstLZ4Frame(append(packed.Bytes(), 1, 2, 3)), packed.Len())
-		_, refused := newTestLog().Append(t0, compressedBatch(CodecLZ4, 300, packed.Bytes()), AppendOptions{})
-		require.Nil(t, refused)
+		for _, behind := range [][]byte{nil, {1, 2, 3}} { // what follows the frame is ignored
+			_, refused := newTestLog().Append(t0, compressedBatch(CodecLZ4, 300, append(packed.Bytes(), behind...)), AppendOptions{})
+			require.Nil(t, refused)
+		}
+	}
+}
+
+// The reader of frames against the library's, over sizes around the blocks' and data that packs well, badly and not at all.
+func TestLZ4ReaderAgainstTheLibrary(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(5, 6))
+	var c Codecs
+	for _, size := range []int{1, 17, 65535, 65536, 65537, 300_000, 1 << 20} {
+		for _, noise := range []int{0, 3, 256} { // of 256 bytes so many are random
+			plain := make([]byte, size)
+			for i := range plain {
+				if plain[i] = byte(i / 7000); i%256 < noise {
+					plain[i] = byte(random.Uint32())
+				}
+			}
+			for _, options := range [][]lz4.Option{
+				{lz4.BlockSizeOption(lz4.Block64Kb), lz4.BlockChecksumOption(true)}, {lz4.BlockSizeOption(lz4.Block4Mb)},
+			} {
+				var packed bytes.Buffer
+				w := lz4.NewWriter(&packed)
+				require.NoError(t, w.Apply(options...))
+				_, err := w.Write(plain)
+				require.NoError(t, err)
+				require.NoError(t, w.Close())
+				rd, err := c.unpack(CodecLZ4, packed.Bytes())
+				require.NoError(t, err)
+				got, err := io.ReadAll(rd)
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(plain, got))
+
+				for range 20 { // damage is an error or unpacks to something, and never more
+					bad := bytes.Clone(packed.Bytes())
+					bad[random.IntN(len(bad))] ^= byte(1 + random.IntN(255))
+					if rd, err = c.unpack(CodecLZ4, bad[:random.IntN(len(bad))+1]); err == nil {
+						_, _ = io.Copy(io.Discard, rd)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -1,0 +1,174 @@
+package partitionlog
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+
+	"github.com/pierrec/lz4/v4"
+)
+
+// lz4Reader reads one LZ4 frame as a broker does: independent blocks only, the descriptor's checksum and those of blocks are
+// verified, that of the content is skipped, and what stands behind the frame is ignored. Blocks are unpacked as a whole into
+// memory that is used again.
+type lz4Reader struct {
+	packed        []byte // what follows the last block read
+	plain         []byte // unpacked and not yet read
+	block         []byte
+	largest       int // a block may unpack to
+	blockChecksum bool
+	endChecksum   bool
+	finished      bool
+}
+
+const (
+	lz4Magic        = 0x184D2204
+	lz4Version      = 1
+	lz4NotPacked    = 1 << 31
+	lz4MostExpanded = 255 // bytes that one byte can unpack to
+)
+
+var errLZ4Short = fmt.Errorf("lz4: the frame ends too early: %w", io.ErrUnexpectedEOF)
+
+// reset reads the frame's descriptor.
+func (r *lz4Reader) reset(packed []byte) error {
+	*r = lz4Reader{block: r.block}
+	if cap(r.block) > 2*keptScratch {
+		r.block = nil
+	}
+	if len(packed) < 6 {
+		return errLZ4Short
+	}
+	if binary.LittleEndian.Uint32(packed) != lz4Magic {
+		return errors.New("lz4: no frame begins here")
+	}
+	flags, size := packed[4], packed[5]
+	switch {
+	case flags>>6 != lz4Version:
+		return fmt.Errorf("lz4: frame version %d, 1 is known", flags>>6)
+	case flags&0x20 == 0:
+		return errors.New("lz4: blocks that depend on each other are not supported")
+	case flags&0x03 != 0 || size&0x8f != 0:
+		return errors.New("lz4: reserved bits are set")
+	case size>>4 < 4:
+		return fmt.Errorf("lz4: block size %d, 4 to 7 are known", size>>4)
+	}
+	r.blockChecksum, r.endChecksum = flags&0x10 != 0, flags&0x04 != 0
+	r.largest = 1 << (2*(size>>4) + 8)
+	end := 6
+	if flags&0x08 != 0 {
+		end += 8 // the content's size
+	}
+	if len(packed) < end+1 {
+		return errLZ4Short
+	}
+	if packed[end] != byte(xxh32(packed[4:end])>>8) {
+		return errors.New("lz4: the descriptor's checksum is wrong")
+	}
+	r.packed = packed[end+1:]
+	return nil
+}
+
+func (r *lz4Reader) Read(p []byte) (int, error) {
+	for len(r.plain) == 0 {
+		if r.finished {
+			return 0, io.EOF
+		}
+		if err := r.nextBlock(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, r.plain)
+	r.plain = r.plain[n:]
+	return n, nil
+}
+
+// nextBlock unpacks the next block, or finds the frame's end.
+func (r *lz4Reader) nextBlock() error {
+	if len(r.packed) < 4 {
+		return errLZ4Short
+	}
+	head := binary.LittleEndian.Uint32(r.packed)
+	r.packed = r.packed[4:]
+	size := int(head &^ lz4NotPacked)
+	switch {
+	case size == 0:
+		r.finished = true
+		if r.endChecksum && len(r.packed) < 4 {
+			return errLZ4Short
+		}
+		return nil
+	case size > r.largest:
+		return fmt.Errorf("lz4: a block of %d bytes, at most %d are allowed", size, r.largest)
+	case size > len(r.packed):
+		return errLZ4Short
+	}
+	block := r.packed[:size]
+	r.packed = r.packed[size:]
+	if head&lz4NotPacked != 0 {
+		r.plain = block
+	} else if err := r.unpackBlock(block); err != nil {
+		return err
+	}
+	if r.blockChecksum {
+		if len(r.packed) < 4 {
+			return errLZ4Short
+		}
+		if binary.LittleEndian.Uint32(r.packed) != xxh32(block) {
+			return errors.New("lz4: a block's checksum is wrong")
+		}
+		r.packed = r.packed[4:]
+	}
+	return nil
+}
+
+// unpackBlock grows its memory step by step, since a block only has an upper bound, which is mostly far too high.
+func (r *lz4Reader) unpackBlock(block []byte) error {
+	most := min(r.largest, lz4MostExpanded*len(block))
+	room := min(max(cap(r.block), 4*len(block)), most)
+	for {
+		if cap(r.block) < room {
+			r.block = make([]byte, room)
+		}
+		n, err := lz4.UncompressBlock(block, r.block[:room])
+		switch {
+		case err == nil:
+			r.plain = r.block[:n]
+			return nil
+		case room == most:
+			return fmt.Errorf("lz4: %w", err)
+		}
+		room = min(2*room, most)
+	}
+}
+
+// xxh32 is the 32-bit xxHash of b with seed 0.
+func xxh32(b []byte) uint32 {
+	const p1, p2, p3, p4, p5 = 2654435761, 2246822519, 3266489917, 668265263, 374761393
+	var seed, h uint32
+	n := uint32(len(b))
+	if len(b) >= 16 {
+		v1, v2, v3, v4 := seed+p1+p2, seed+p2, seed, seed-p1
+		for ; len(b) >= 16; b = b[16:] {
+			v1 = bits.RotateLeft32(v1+binary.LittleEndian.Uint32(b)*p2, 13) * p1
+			v2 = bits.RotateLeft32(v2+binary.LittleEndian.Uint32(b[4:])*p2, 13) * p1
+			v3 = bits.RotateLeft32(v3+binary.LittleEndian.Uint32(b[8:])*p2, 13) * p1
+			v4 = bits.RotateLeft32(v4+binary.LittleEndian.Uint32(b[12:])*p2, 13) * p1
+		}
+		h = bits.RotateLeft32(v1, 1) + bits.RotateLeft32(v2, 7) + bits.RotateLeft32(v3, 12) + bits.RotateLeft32(v4, 18)
+	} else {
+		h = seed + p5
+	}
+	h += n
+	for ; len(b) >= 4; b = b[4:] {
+		h = bits.RotateLeft32(h+binary.LittleEndian.Uint32(b)*p3, 17) * p4
+	}
+	for _, c := range b {
+		h = bits.RotateLeft32(h+uint32(c)*p5, 11) * p1
+	}
+	h = (h ^ h>>15) * p2
+	h = (h ^ h>>13) * p3
+	return h ^ h>>16
+}
