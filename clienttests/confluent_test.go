@@ -40,6 +40,10 @@ func (confluent) produce(ctx context.Context, addr, topic, codec string, recs []
 		return err
 	}
 	defer p.Close()
+	return confluentSend(ctx, p, topic, recs)
+}
+
+func confluentSend(ctx context.Context, p *kafka.Producer, topic string, recs []record) error {
 	reports := make(chan kafka.Event, len(recs))
 	for _, r := range recs {
 		m := &kafka.Message{

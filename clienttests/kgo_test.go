@@ -58,14 +58,16 @@ func (franz) consume(ctx context.Context, addr, topic, group string, members, n 
 			if stop.Err() == nil && fs.Err() != nil {
 				return fs.Err()
 			}
-			fs.EachRecord(func(r *kgo.Record) {
-				d := delivery{record: record{Key: string(r.Key), Value: r.Value, Time: r.Timestamp.UnixMilli()}, Partition: r.Partition, Offset: r.Offset}
-				for _, h := range r.Headers {
-					d.Headers = append(d.Headers, header{h.Key, string(h.Value)})
-				}
-				deliver(d)
-			})
+			fs.EachRecord(func(r *kgo.Record) { deliver(franzDelivery(r)) })
 		}
 		return cl.CommitUncommittedOffsets(context.WithoutCancel(ctx))
 	})
+}
+
+func franzDelivery(r *kgo.Record) delivery {
+	d := delivery{record: record{Key: string(r.Key), Value: r.Value, Time: r.Timestamp.UnixMilli()}, Partition: r.Partition, Offset: r.Offset}
+	for _, h := range r.Headers {
+		d.Headers = append(d.Headers, header{h.Key, string(h.Value)})
+	}
+	return d
 }

@@ -34,6 +34,10 @@ func (shopify) produce(_ context.Context, addr, topic, codec string, recs []reco
 		return err
 	}
 	defer p.Close()
+	return p.SendMessages(saramaMessages(topic, recs))
+}
+
+func saramaMessages(topic string, recs []record) []*sarama.ProducerMessage {
 	out := make([]*sarama.ProducerMessage, len(recs))
 	for i, r := range recs {
 		out[i] = &sarama.ProducerMessage{Topic: topic, Key: sarama.StringEncoder(r.Key), Timestamp: time.UnixMilli(r.Time)}
@@ -44,7 +48,7 @@ func (shopify) produce(_ context.Context, addr, topic, codec string, recs []reco
 			out[i].Headers = append(out[i].Headers, sarama.RecordHeader{Key: []byte(h.Key), Value: []byte(h.Value)})
 		}
 	}
-	return p.SendMessages(out)
+	return out
 }
 
 func (shopify) consume(ctx context.Context, addr, topic, group string, members, n int) ([]delivery, error) {
