@@ -147,7 +147,7 @@ func (o ownership) without(p ownership) ownership {
 
 func compareNames(a, b string) int { return strings.Compare(a, b) }
 
-// named are the partitions by topic name; a topic that is gone has its id for a name.
+// named are the partitions by topic name; of a topic that is gone it says so.
 func (s *Shard) named(o ownership) map[string][]int32 {
 	out := make(map[string][]int32, len(o))
 	for _, t := range o {
@@ -159,6 +159,9 @@ func (s *Shard) named(o ownership) map[string][]int32 {
 func (s *Shard) topicName(id assignors.TopicID) string {
 	if t, ok := s.meta.TopicByID(id); ok {
 		return t.Name
+	}
+	if name, ok := s.turn.gone[id]; ok {
+		return name
 	}
 	return "deleted topic " + hex.EncodeToString(id[:])
 }

@@ -26,6 +26,8 @@ const (
 type consumerTurn struct {
 	resolving map[string]struct{} // expressions are to be resolved
 	changed   map[string]struct{} // a target may be due, or a member has news
+	// gone are the names of deleted topics that members still had, for the history.
+	gone map[assignors.TopicID]string
 }
 
 func (s *Shard) markChanged(g *consumerGroup) {
@@ -238,13 +240,14 @@ func (s *Shard) dictatedInterval(group string, m *consumerMember) time.Duration 
 
 // consumerMetadataChanged wakes the held heartbeats of the groups whose topics changed, or may match an expression; theirs are the
 // heartbeats that find it out.
-func (s *Shard) consumerMetadataChanged() {
-	if len(s.held) == 0 {
-		return
-	}
+func (s *Shard) consumerMetadataChanged(old Metadata) {
 	for _, id := range s.GroupIDs() {
 		g := s.groups[id].consumer
 		if g == nil || g.empty() {
+			continue
+		}
+		s.rememberDeleted(g, old)
+		if len(s.held) == 0 {
 			continue
 		}
 		if s.metadataHash(g) != g.metadataHash {
@@ -252,6 +255,21 @@ func (s *Shard) consumerMetadataChanged() {
 		}
 		if s.cfg.Prompt {
 			s.maybeResolve(g, g.principal, false)
+		}
+	}
+}
+
+// rememberDeleted keeps the names of topics that a group has partitions of and that are gone.
+func (s *Shard) rememberDeleted(g *consumerGroup, old Metadata) {
+	for id := range g.owners {
+		if _, ok := s.meta.TopicByID(id); ok {
+			continue
+		}
+		if t, ok := old.TopicByID(id); ok {
+			if s.turn.gone == nil {
+				s.turn.gone = make(map[assignors.TopicID]string)
+			}
+			s.turn.gone[id] = t.Name + " (deleted)"
 		}
 	}
 }

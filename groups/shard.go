@@ -222,7 +222,7 @@ func (s *Shard) MetadataChanged(now time.Time, m Metadata) Effects {
 	s.meta = m
 	if s.phase == phaseActive {
 		s.dropDeletedTopics(old)
-		s.consumerMetadataChanged()
+		s.consumerMetadataChanged(old)
 	}
 	return s.end()
 }

@@ -634,6 +634,9 @@ func (w *consumerSim) settled() string {
 	if g.consumer == nil {
 		return ""
 	}
+	if g.consumer.classicMembers == len(g.consumer.members) && g.consumer.groupEpoch > g.consumer.assignmentEpoch && !w.cfg.Prompt {
+		return "" // classic heartbeats don't run the assignor: so it stays until somebody joins
+	}
 	if state := g.consumer.stateName(); state != "Stable" && state != "Empty" {
 		return "the group is " + state
 	}
