@@ -1,6 +1,7 @@
 package fakekafka_test
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -219,6 +220,10 @@ func TestRequestLogAndDropConnections(t *testing.T) {
 	require.Equal(t, 4, k.Requests(fakekafka.AnyAPI).Count())
 	require.Equal(t, 0, k.Requests(fakekafka.Produce).Broker(2).Count())
 	require.Equal(t, "producer", k.Requests(fakekafka.Produce).List()[0].Client)
+	k.Requests(fakekafka.Produce).From("other").AwaitCount(t, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	require.ErrorContains(t, k.Requests(fakekafka.Fetch).From("other").Broker(1).Counted(ctx, 2), `wanted 2 requests (Fetch from "other" to broker 1); after`)
 	require.Equal(t, 1, k.DropConnections("producer"))
 	_, err := r.nc.Read(make([]byte, 1))
 	require.Error(t, err)

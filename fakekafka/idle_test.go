@@ -16,7 +16,7 @@ func TestIdle(t *testing.T) {
 	m := joinRaw(t, k, "billing", "worker-1")
 	m.hold(k)
 	dialRaw(t, k, "worker-1").send(fetchFrom(time.Minute, 0, 0, "orders", 0))
-	require.Eventually(t, func() bool { return k.Requests(fakekafka.Fetch).Count() == 1 }, 10*time.Second, time.Millisecond)
+	k.Requests(fakekafka.Fetch).AwaitCount(t, 1)
 	k.AwaitIdle(t)
 
 	require.NoError(t, k.Topic("orders").Produce(fakekafka.V("a")))

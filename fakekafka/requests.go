@@ -1,6 +1,9 @@
 package fakekafka
 
 import (
+	"context"
+	"fmt"
+	"testing"
 	"time"
 
 	"github.com/fakekafka/fakekafka/internal/broker"
@@ -40,6 +43,45 @@ func (q *RequestQuery) Broker(id int) *RequestQuery {
 func (q *RequestQuery) Count() int {
 	n, _ := q.k.b.Requests(q.q)
 	return n
+}
+
+// Counted waits until there were at least n; the context bounds the wait.
+func (q *RequestQuery) Counted(ctx context.Context, n int) error {
+	what := fmt.Sprintf("%d requests (%s)", n, q.text())
+	err := q.k.await(ctx, what, func() (bool, string) {
+		have := q.Count()
+		return have >= n, fmt.Sprint(have)
+	})
+	if err != nil {
+		return fmt.Errorf("fakekafka: %w", err)
+	}
+	return nil
+}
+
+// AwaitCount waits until there were at least n: that a client has asked, not that it was answered.
+func (q *RequestQuery) AwaitCount(tb testing.TB, n int) {
+	tb.Helper()
+	ctx, cancel := q.k.limited(tb)
+	defer cancel()
+	check(tb, q.Counted(ctx, n))
+}
+
+// text says what is asked for.
+func (q *RequestQuery) text() string {
+	what := "any API"
+	if q.q.Key != broker.AnyKey {
+		what = q.q.Key.String()
+	}
+	if q.q.Client != "" {
+		what += fmt.Sprintf(" from %q", q.q.Client)
+	}
+	if q.q.Group != "" {
+		what += fmt.Sprintf(" for group %q", q.q.Group)
+	}
+	if q.q.Broker != 0 {
+		what += fmt.Sprintf(" to broker %d", q.q.Broker)
+	}
+	return what
 }
 
 // RequestEntry is one request of the log.
