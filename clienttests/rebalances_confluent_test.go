@@ -4,9 +4,12 @@ package clienttests
 
 import (
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/confluentinc/confluent-kafka-go/v2/kafka"
+
+	"github.com/fakekafka/fakekafka/fakekafka"
 )
 
 func confluentReportKinds() []reportKind {
@@ -49,13 +52,10 @@ func rdWorker(settings kafka.ConfigMap) func(addr, group, topic string) (*worker
 		stop, done := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(done)
-			leaving := stop
-			for leaving != nil || w.has() > 0 {
+			for {
 				select {
-				case <-leaving:
-					// Close would poll away the messages that wait in its queue, and commit them: first all partitions must be gone.
-					leaving = nil
-					_ = c.Unsubscribe()
+				case <-stop:
+					return
 				default:
 				}
 				if m, err := c.ReadMessage(20 * time.Millisecond); err == nil {
@@ -66,8 +66,32 @@ func rdWorker(settings kafka.ConfigMap) func(addr, group, topic string) (*worker
 		w.close = func() error {
 			close(stop)
 			<-done
+			// Close polls away the messages that wait in its queue, and commits them. A pause empties the queue.
+			if mine, err := c.Assignment(); err == nil {
+				_ = c.Pause(mine)
+			}
 			return c.Close()
 		}
 		return w, nil
+	}
+}
+
+func confluentLifeKinds() []lifeKind {
+	member := func(settings kafka.ConfigMap) func(addr, group, topic, clientID, instanceID string) (*worker, error) {
+		return func(addr, group, topic, clientID, instanceID string) (*worker, error) {
+			conf := kafka.ConfigMap{"client.id": clientID}
+			maps.Copy(conf, settings)
+			if instanceID != "" {
+				conf["group.instance.id"] = instanceID
+			}
+			if topic[0] == '^' {
+				conf["topic.metadata.refresh.interval.ms"] = 200
+			}
+			return rdWorker(conf)(addr, group, topic)
+		}
+	}
+	return []lifeKind{
+		{"librdkafka cooperative-sticky", fakekafka.Classic, member(kafka.ConfigMap{"partition.assignment.strategy": "cooperative-sticky"})},
+		{"librdkafka KIP-848", fakekafka.Consumer, member(kafka.ConfigMap{"group.protocol": "consumer"})},
 	}
 }

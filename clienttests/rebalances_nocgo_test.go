@@ -3,3 +3,5 @@
 package clienttests
 
 func confluentReportKinds() []reportKind { return nil }
+
+func confluentLifeKinds() []lifeKind { return nil }
