@@ -214,8 +214,28 @@ func (m *ScriptedMember) LeaveForAWhile() ErrorCode {
 	return m.coded("LeaveForAWhile", func(done <-chan struct{}) (wire.Code, error) { return m.s.Leave(done, true) })
 }
 
-// Heartbeat sends one and answers what the coordinator said.
+// Heartbeat sends one and answers what the coordinator said. A member ByHand of Protocol Consumer joins by its first one, and acknowledges what it was told to
+// give up by the next after that.
 func (m *ScriptedMember) Heartbeat() ErrorCode { return m.coded("Heartbeat", m.s.Heartbeat) }
+
+// JoinGroup sends one, for a classic member ByHand, and answers what the coordinator said: MemberIDRequired to the first, and after the next the member
+// has its generation. It is answered when the join phase ends.
+func (m *ScriptedMember) JoinGroup() ErrorCode {
+	return m.byHand("JoinGroup", m.s.JoinGroup)
+}
+
+// SyncGroup sends one, for a classic member ByHand, with the assignment if it leads, and answers what the coordinator said.
+func (m *ScriptedMember) SyncGroup() ErrorCode {
+	return m.byHand("SyncGroup", m.s.SyncGroup)
+}
+
+func (m *ScriptedMember) byHand(what string, send func(done <-chan struct{}) (wire.Code, error)) ErrorCode {
+	if !m.s.ByHand() {
+		_ = m.k.steered(what+" of scripted member "+m.name, errors.New("it joins and syncs by itself; describe it with ByHand: true, and Protocol: Classic"))
+		return UnknownServerError
+	}
+	return m.coded(what, send)
+}
 
 // Commit commits the offset of one partition, whether or not the member owns it, and answers what the coordinator said. It is answered within
 // WaitLimit, or fails the test: call it from a goroutine of its own where a Hold stops it.

@@ -200,11 +200,50 @@ func TestScriptedMembersFollowTheirTopic(t *testing.T) {
 	})
 }
 
-func TestByHand(t *testing.T) {
+func TestByHandClassic(t *testing.T) {
 	k := fakekafka.Start(t, fakekafka.Topic("orders", 2), fakekafka.ManualClock(start))
-	m := k.Join("billing", fakekafka.Member{ByHand: true, Topics: []string{"orders"}, ClientID: "hand"})
-	require.Equal(t, fakekafka.UnknownMemberID, m.Heartbeat())
-	require.Empty(t, k.Group("billing").State().Members)
+	g := k.Group("billing")
+	one := k.Join("billing", fakekafka.Member{ByHand: true, Topics: []string{"orders"}, ClientID: "hand"})
+	require.Empty(t, g.State().Members, "it does nothing by itself")
+	require.Equal(t, fakekafka.UnknownMemberID, one.Heartbeat())
+	require.Equal(t, fakekafka.MemberIDRequired, one.JoinGroup())
+	require.Equal(t, fakekafka.NoError, one.JoinGroup())
+	require.Equal(t, "CompletingRebalance", g.State().State)
+	require.Equal(t, fakekafka.NoError, one.SyncGroup())
+	require.Equal(t, map[string][]int32{"orders": {0, 1}}, one.Owned())
+
+	// A second one comes; the first is told, and takes its time.
+	two := k.Join("billing", fakekafka.Member{Topics: []string{"orders"}})
+	require.Equal(t, fakekafka.RebalanceInProgress, one.Heartbeat())
+	require.Equal(t, fakekafka.NoError, one.Commit("orders", 0, 5))
+	require.Equal(t, fakekafka.NoError, one.JoinGroup())
+	require.Equal(t, fakekafka.NoError, one.SyncGroup())
+	g.AwaitStable(t, 2)
+	require.Equal(t, []int{1, 1}, []int{len(one.Owned()["orders"]), len(two.Owned()["orders"])})
+
+	// It never answers the next one: time goes on without it.
+	two.Leave()
+	require.NoError(t, k.FastForward(6*time.Minute))
+	g.AwaitStable(t, 0)
+}
+
+func TestByHandConsumer(t *testing.T) {
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2), fakekafka.ManualClock(start))
+	g := k.Group("billing")
+	m := fakekafka.Member{Topics: []string{"orders"}, Protocol: fakekafka.Consumer}
+	hand := m
+	hand.ByHand = true
+	one := k.Join("billing", hand)
+	require.Equal(t, fakekafka.NoError, one.Heartbeat())
+	require.Equal(t, map[string][]int32{"orders": {0, 1}}, one.Owned())
+	two := k.Join("billing", m)
+	require.Empty(t, two.Owned())
+	require.Equal(t, fakekafka.NoError, one.Heartbeat(), "it is told")
+	require.Empty(t, two.Owned())
+	require.Equal(t, fakekafka.NoError, one.Heartbeat(), "it has given up")
+	require.Len(t, two.Owned()["orders"], 1)
+	require.Equal(t, fakekafka.NoError, one.Heartbeat())
+	g.AwaitStable(t, 2)
 }
 
 func TestBadMembersAreNamed(t *testing.T) {
@@ -221,6 +260,13 @@ func TestBadMembersAreNamed(t *testing.T) {
 		require.Contains(t, tb.errors(), want)
 		tb.end()
 	}
+}
+
+func TestStepsOfAMemberThatTakesThemByItself(t *testing.T) {
+	tb := &recorder{TB: t}
+	k := fakekafka.Start(tb)
+	require.Equal(t, fakekafka.UnknownServerError, k.Join("g", fakekafka.Member{}).JoinGroup())
+	require.Contains(t, tb.end(), "it joins and syncs by itself")
 }
 
 func TestAThousandScriptedMembers(t *testing.T) {

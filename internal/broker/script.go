@@ -620,13 +620,29 @@ func (s *Script) Leave(done <-chan struct{}, forAWhile bool) (wire.Code, error) 
 	})
 }
 
-// Heartbeat sends one and answers its code. It doesn't follow what it is told. From off the loop.
+// Heartbeat sends one and answers its code; one of KIP-848 that is no member joins by it. From off the loop.
 func (s *Script) Heartbeat(done <-chan struct{}) (wire.Code, error) {
+	return s.step(done, func() kmsg.Request {
+		if s.spec.Consumer {
+			return s.consumerBeat(s.phase == scriptOut)
+		}
+		return s.classicBeat()
+	})
+}
+
+// JoinGroup sends one and answers its code. From off the loop.
+func (s *Script) JoinGroup(done <-chan struct{}) (wire.Code, error) { return s.step(done, s.join) }
+
+// SyncGroup sends one, with the assignment if it leads, and answers its code. From off the loop.
+func (s *Script) SyncGroup(done <-chan struct{}) (wire.Code, error) { return s.step(done, s.sync) }
+
+// step sends what build makes on the loop.
+func (s *Script) step(done <-chan struct{}, build func() kmsg.Request) (wire.Code, error) {
 	if s == nil {
 		return 0, errNoScript
 	}
 	var req kmsg.Request
-	if !s.c.loop.do(func() { req = s.plainBeat() }) {
+	if !s.c.loop.do(func() { req = build() }) {
 		return 0, errClosed
 	}
 	resp, err := s.Ask(done, req)
@@ -634,20 +650,20 @@ func (s *Script) Heartbeat(done <-chan struct{}) (wire.Code, error) {
 		return 0, err
 	}
 	switch resp := resp.(type) {
+	case *kmsg.JoinGroupResponse:
+		return wire.Code(resp.ErrorCode), nil
+	case *kmsg.SyncGroupResponse:
+		return wire.Code(resp.ErrorCode), nil
 	case *kmsg.HeartbeatResponse:
 		return wire.Code(resp.ErrorCode), nil
 	case *kmsg.ConsumerGroupHeartbeatResponse:
 		return wire.Code(resp.ErrorCode), nil
 	}
-	return 0, fmt.Errorf("a heartbeat was answered by a %T", resp)
+	return 0, fmt.Errorf("%s was answered by a %T", wire.Key(req.Key()), resp)
 }
 
-func (s *Script) plainBeat() kmsg.Request {
-	if s.spec.Consumer {
-		return s.consumerBeat(false)
-	}
-	return s.classicBeat()
-}
+// ByHand tells whether it is a classic member whose every step the test takes.
+func (s *Script) ByHand() bool { return s != nil && s.spec.ByHand && !s.spec.Consumer }
 
 // Commit commits one offset and answers its code. From off the loop.
 func (s *Script) Commit(done <-chan struct{}, topicName string, partition int32, offset int64) (wire.Code, error) {
