@@ -132,7 +132,7 @@ func TestFranzTransactions(t *testing.T) {
 	newSession := func() *kgo.GroupTransactSession {
 		s, err := kgo.NewGroupTransactSession(
 			kgo.SeedBrokers(b.addr), kgo.TransactionalID(id), kgo.ConsumerGroup(group), kgo.ConsumeTopics(orders),
-			kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RequireStableFetchOffsets(), kgo.FetchMaxPartitionBytes(8<<10),
+			kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxPartitionBytes(8<<10),
 		)
 		require.NoError(t, err)
 		return s
