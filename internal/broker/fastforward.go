@@ -45,6 +45,9 @@ func (c *Cluster) FastForward(d, limit time.Duration, rest func()) error {
 	return nil
 }
 
+// busyMachine is for how long a process may be kept from running without a timer that waits for a client being missed.
+const busyMachine = 10 * time.Second
+
 // forwardOnce moves time to the next deadline, if that is not after target, and fires what is due there; else to target. It doesn't move
 // past a timer that a client has to answer first. On the loop.
 func (c *Cluster) forwardOnce(target time.Time, limit time.Duration) (done bool, blocked *groups.Timer) {
@@ -63,7 +66,7 @@ func (c *Cluster) forwardOnce(target time.Time, limit time.Duration) (done bool,
 	if _, t, has := co.nextTimer(co.blocks); has {
 		before := t.Deadline.Add(-1)
 		if !c.clock.manual {
-			before = before.Add(-2 * limit) // the machine's time goes on while the client is waited for
+			before = before.Add(-2*limit - busyMachine) // its time goes on while the client is waited for
 		}
 		if !before.After(at) {
 			if before.After(c.clock.Now()) {
