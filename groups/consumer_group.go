@@ -45,7 +45,7 @@ type consumerSoft struct {
 	metadataSeen int64
 	hash         hashCache
 	// waiting are the requests that wait for the target that the end of this turn computes.
-	waiting []waitingBeat
+	waiting []*beat
 	// unreleased says which held heartbeat waits for a partition to become free.
 	unreleased map[assignors.TopicID]map[int32]string
 	// freed are the members for whom a partition became free.

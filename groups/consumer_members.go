@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fakekafka/fakekafka/assignors"
+	"github.com/fakekafka/fakekafka/internal/records"
 )
 
 // removeMembers takes members out of the group: on a leave, a timeout, an eviction. What they owned is free at once, the
@@ -40,7 +41,7 @@ func (s *Shard) removeMembers(group *group, members []*consumerMember, kind Even
 	}
 	for _, expression := range sortedNames(expressions) {
 		if g.regexUsers[expression] == 0 && g.regexes[expression] != nil {
-			tx.put(recordRegex, expression, nil)
+			tx.put(records.TypeConsumerRegex, expression, nil)
 		}
 	}
 	tx.onDone = append(tx.onDone, noteRemoved)

@@ -11,11 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/fakekafka/fakekafka/internal/records"
 )
-
-const recordRegex = records.TypeConsumerRegex
 
 // hashCache keeps the last metadata hash with what it was computed from.
 type hashCache struct {

@@ -1,0 +1,144 @@
+package groups
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fakekafka/fakekafka/internal/records"
+)
+
+// The steps that every heartbeat takes, and every join of a classic member: subscription, epoch, target, reconciliation.
+
+// subscribeAndReconcile stores what the member says of itself, moves the group's epoch if that or the topics changed,
+// has the target computed and reconciles the member.
+func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memberAttributes, isNew bool) *refusal {
+	var was memberAttributes
+	if !isNew {
+		was = g.members[b.member].memberAttributes
+	}
+	regex, r := regexChange(g, was.regex, attributes.regex)
+	if r != nil {
+		return r
+	}
+	namesChanged := !slices.Equal(was.names, attributes.names)
+	b.subscriptionChanged = b.subscriptionChanged || namesChanged || regex.changed
+	b.newExpression = regex.needsResolution
+	if isNew || !was.equal(attributes) {
+		b.tx.putMember(b.member, attributes)
+	}
+	if regex.dropped != "" {
+		b.tx.put(records.TypeConsumerRegex, regex.dropped, nil)
+	}
+	g = b.tx.consumer()
+	m := g.members[b.member]
+	cause := b.cause
+	switch {
+	case cause != "":
+	case isNew:
+		cause = fmt.Sprintf("%s joined", nameOf(m))
+	case namesChanged || regex.bumps:
+		cause = fmt.Sprintf("%s changed its subscription to %s", nameOf(m), subscriptionText(m))
+	}
+	b.tx.onDone = append(b.tx.onDone, func() {
+		switch {
+		case isNew:
+			s.emitMember(g, m, Event{Kind: EventJoined, Epoch: g.groupEpoch, Cause: "subscribes to " + subscriptionText(m)})
+		case b.joins && !b.replaces:
+			s.emitMember(g, m, Event{Kind: EventRejoined, Epoch: g.groupEpoch, Cause: fmt.Sprintf("joined again at epoch %d", b.before.epoch)})
+		}
+	})
+	s.maybeBump(b.tx, g, namesChanged || regex.bumps || b.cause != "", cause)
+
+	b.tx.onDone = append(b.tx.onDone, func() { s.maybeResolve(g, b.client.Principal, b.newExpression) })
+	if g.assignmentEpoch < g.groupEpoch {
+		if s.cfg.Prompt {
+			b.tx.commit()
+			g.waiting = append(g.waiting, b)
+			s.markChanged(g)
+			return nil
+		}
+		if r := s.maybeAssign(b.tx, g); r != nil {
+			return r
+		}
+	}
+	return s.finishBeat(b)
+}
+
+// finishBeat reconciles the member with the target there is, and answers.
+func (s *Shard) finishBeat(b *beat) *refusal {
+	g := b.tx.consumer()
+	var m *consumerMember
+	if g != nil {
+		m = g.members[b.member]
+	}
+	if m == nil { // removed while the beat waited for the target
+		return unknownMember(b.member, b.group)
+	}
+	changed := false
+	if !g.settled(m) || b.subscriptionChanged {
+		next, ok := reconcile(m.memberAssignment, s.reconciliationOf(g, m, b))
+		if !ok {
+			return refuse(errFencedMemberEpoch, "The consumer group member %s is in a state this broker does not know and must abandon all its partitions and rejoin.", m.id)
+		}
+		if !next.equal(m.memberAssignment) {
+			changed = true
+			b.tx.putCurrent(m.id, next)
+		}
+	}
+	b.tx.commit()
+	if changed {
+		s.restartRevocation(g, m)
+		s.tellChange(g, m, b.before)
+	}
+	if !m.usesClassic() { // it may have been one that had to join or sync
+		s.stopTimer(&m.join)
+		s.stopTimer(&m.sync)
+	}
+	m.lastBeat = s.now
+	s.restartSession(g, m)
+	withAssignment := b.joins || b.full || !b.before.assigned.equal(m.assigned)
+	if b.hold != nil && !changed && !withAssignment && b.before.epoch == m.epoch && s.holdBeat(g, m, b) {
+		return nil
+	}
+	b.answer(m, withAssignment)
+	return nil
+}
+
+// reconciliationOf gathers what the rule of reconcile.go looks at.
+func (s *Shard) reconciliationOf(g *consumerGroup, m *consumerMember, b *beat) reconciliation {
+	target := g.target[m.id]
+	if b.turnsStatic && g.assignmentEpoch == b.assignmentEpoch {
+		target = nil
+	}
+	return reconciliation{
+		targetEpoch: g.assignmentEpoch, target: target,
+		told: b.told, owned: b.owned, subscriptionChanged: b.subscriptionChanged,
+		subscribed: func(id [16]byte) bool {
+			t, ok := s.meta.TopicByID(id)
+			return ok && g.memberSubscribes(m, t.Name)
+		},
+		free: g.free,
+	}
+}
+
+// maybeBump moves the group's epoch by one if asked, or if the subscribed topics changed since the stored hash.
+func (s *Shard) maybeBump(tx *consumerTx, g *consumerGroup, bump bool, cause string) {
+	version := s.meta.Version()
+	if !bump && g.metadataSeen == version {
+		return
+	}
+	tx.onDone = append(tx.onDone, func() { g.metadataSeen = version })
+	hash := s.metadataHash(g)
+	if hash != g.metadataHash && !bump {
+		bump, cause = true, "the subscribed topics changed"
+	}
+	if !bump {
+		return
+	}
+	epoch := g.groupEpoch + 1
+	tx.putGroup(epoch, hash)
+	tx.onDone = append(tx.onDone, func() {
+		s.emit(Event{Group: g.id, Kind: EventEpoch, Epoch: epoch, Cause: cause})
+		s.markChanged(g)
+	})
+}

@@ -1,0 +1,172 @@
+package groups
+
+import (
+	"slices"
+
+	"github.com/fakekafka/fakekafka/internal/records"
+)
+
+// How a step of a consumer group writes records: all of them or none.
+
+// consumerTx gathers the records of one step. Each is applied at once, so that what follows in the step sees it, and all
+// of them become one batch, or none: rollback takes them back.
+type consumerTx struct {
+	s       *Shard
+	group   string
+	records []Record
+	undo    []func()
+	onDone  []func() // what happens beside the log, once the records stand
+}
+
+func (s *Shard) beginTx(group string) *consumerTx { return &consumerTx{s: s, group: group} }
+
+// put applies a record of the group and remembers how to take it back. A nil value is a tombstone.
+func (t *consumerTx) put(typ int16, second string, value []byte) {
+	t.add(Record{Key: records.ConsumerKey(typ, t.group, second), Value: value})
+}
+
+// add is put for a record of any type.
+func (t *consumerTx) add(r Record) {
+	g := t.s.groups[t.group]
+	if g == nil {
+		t.undo = append(t.undo, func() { delete(t.s.groups, t.group) })
+	} else {
+		was := *g
+		t.undo = append(t.undo, func() {
+			t.s.groups[t.group] = g
+			g.classic, g.consumer = was.classic, was.consumer
+		})
+	}
+	if g != nil && g.consumer != nil {
+		if undo := g.consumer.undoOf(r); undo != nil {
+			t.undo = append(t.undo, undo)
+		}
+	}
+	t.s.apply(t.s.nextOffset, r)
+	t.s.nextOffset++
+	t.records = append(t.records, r)
+}
+
+// commit makes the records a batch of the step's effects.
+func (t *consumerTx) commit() {
+	if len(t.records) > 0 {
+		t.s.fx.Batches = append(t.s.fx.Batches, Batch{Records: t.records, ProducerID: -1})
+	}
+	done := t.onDone
+	t.records, t.undo, t.onDone = nil, nil, nil
+	for _, f := range done {
+		f()
+	}
+}
+
+// rollback leaves everything as it was before the first put.
+func (t *consumerTx) rollback() {
+	for _, undo := range slices.Backward(t.undo) {
+		undo()
+	}
+	t.s.nextOffset -= int64(len(t.records))
+	t.records, t.undo, t.onDone = nil, nil, nil
+}
+
+func (t *consumerTx) consumer() *consumerGroup {
+	if g := t.s.groups[t.group]; g != nil {
+		return g.consumer
+	}
+	return nil
+}
+
+func (t *consumerTx) putMember(id string, a memberAttributes) {
+	t.put(records.TypeConsumerMember, id, records.ConsumerMember{
+		InstanceID: a.instanceID, RackID: a.rackID, ClientID: a.clientID, ClientHost: a.clientHost,
+		Names: a.names, Regex: &a.regex, RebalanceTimeoutMs: a.rebalanceTimeoutMs, Assignor: a.assignor, Classic: a.classic,
+	}.Encode())
+}
+
+func (t *consumerTx) putGroup(epoch int32, hash int64) {
+	t.put(records.TypeConsumerGroup, "", records.ConsumerGroup{Epoch: epoch, MetadataHash: hash}.Encode())
+}
+
+func (t *consumerTx) putTarget(epoch int32, at int64) {
+	t.put(records.TypeConsumerTarget, "", records.ConsumerTarget{Epoch: epoch, Timestamp: at}.Encode())
+}
+
+// putTargetMember writes the lists in the order they have.
+func (t *consumerTx) putTargetMember(id string, target partitionSet) {
+	var v records.ConsumerTargetMember
+	for _, topic := range sortedTopicIDs(target) {
+		if len(target[topic]) > 0 {
+			v.Topics = append(v.Topics, records.TopicPartitions{TopicID: topic, Partitions: target[topic]})
+		}
+	}
+	t.put(records.TypeConsumerTargetMember, id, v.Encode())
+}
+
+func (t *consumerTx) putCurrent(id string, m memberAssignment) {
+	t.put(records.TypeConsumerCurrentMember, id, records.ConsumerCurrentMember{
+		Epoch: m.epoch, Previous: m.previous, State: int8(m.state),
+		Assigned: m.assigned.toRecord(), Pending: m.pending.toRecord(),
+	}.Encode())
+}
+
+func (t *consumerTx) putRegex(expression string, r *resolvedRegex) {
+	t.put(records.TypeConsumerRegex, expression,
+		records.ConsumerRegex{Topics: r.topics, Version: r.version, Timestamp: r.at}.Encode())
+}
+
+// removeMember writes the tombstones of a member.
+func (t *consumerTx) removeMember(id string) {
+	t.put(records.TypeConsumerCurrentMember, id, nil)
+	t.put(records.TypeConsumerTargetMember, id, nil)
+	t.put(records.TypeConsumerMember, id, nil)
+}
+
+// undoOf answers what takes back the record's effect on the group's own state, before it is applied.
+func (g *consumerGroup) undoOf(r Record) func() {
+	typ, _, second, err := records.DecodeConsumerKey(r.Key)
+	if err != nil {
+		return nil
+	}
+	switch typ {
+	case records.TypeConsumerGroup:
+		epoch, hash := g.groupEpoch, g.metadataHash
+		return func() { g.groupEpoch, g.metadataHash = epoch, hash }
+	case records.TypeConsumerMember:
+		m := g.members[second]
+		if m == nil {
+			return func() { g.dropMember(second) }
+		}
+		attributes := m.memberAttributes
+		return func() {
+			if g.members[second] == nil {
+				g.insert(m)
+				m.memberAttributes = memberAttributes{}
+			}
+			g.setAttributes(second, attributes)
+		}
+	case records.TypeConsumerTarget:
+		epoch, at := g.assignmentEpoch, g.assignedAt
+		return func() { g.assignmentEpoch, g.assignedAt = epoch, at }
+	case records.TypeConsumerTargetMember:
+		target, order := g.target[second], g.targetOrder[second]
+		return func() {
+			g.setTarget(second, nil)
+			if target != nil {
+				g.target[second] = target
+			}
+			if order != nil {
+				g.targetOrder[second] = order
+			}
+		}
+	case records.TypeConsumerCurrentMember:
+		m := g.members[second]
+		if m == nil {
+			return nil
+		}
+		assignment := m.memberAssignment
+		return func() { g.setAssignment(m, assignment) }
+	case records.TypeConsumerRegex:
+		was := g.regexes[second]
+		return func() { g.setRegex(second, was) }
+	}
+	return nil
+}
