@@ -8,11 +8,13 @@ import (
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/wire"
 	"github.com/fakekafka/fakekafka/partitionlog"
 )
 
@@ -403,4 +405,88 @@ func TestMemoryBound(t *testing.T) {
 	}
 	require.Zero(t, m.topics["small"].partitions[0].log.LogStart())
 	require.True(t, slices.ContainsFunc(c.History(""), func(e groups.Event) bool { return e.Kind == EventDropped }))
+}
+
+// A leader that moves ends the wait of a fetch, and its answer, as that of a produce, says where the leader is now (KIP-951).
+func TestLeaderMovesWhileAFetchWaits(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Brokers: 2, Racks: []string{"a", "b"}, Topics: []TopicSpec{{Name: "orders", Partitions: 1}}})
+	p := c.meta.Load().topics["orders"].partitions[0]
+	leader := p.state.Load().leader
+	require.Equal(t, int32(1), leader, "the raw client talks to broker 1")
+	a, b := dialRaw(t, c), dialRaw(t, c)
+
+	req := fetchRequest("orders", 20*time.Second, 0)
+	req.Version = 16
+	req.Topics[0].Topic, req.Topics[0].TopicID = "", p.id
+	a.send(req)
+	require.Eventually(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.watchers) == 1
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, c.MoveLeader("orders", 0, 2))
+	got := a.receive(req).(*kmsg.FetchResponse)
+	part := got.Topics[0].Partitions[0]
+	require.Equal(t, int16(6), part.ErrorCode)
+	require.Equal(t, int32(2), part.CurrentLeader.LeaderID)
+	require.Equal(t, int32(1), part.CurrentLeader.LeaderEpoch)
+	require.Len(t, got.Brokers, 1)
+	require.Equal(t, int32(2), got.Brokers[0].NodeID)
+	require.Equal(t, "b", *got.Brokers[0].Rack)
+
+	produced := b.ask(produceRequest("orders", 0, oneBatch(t, 1, 10))).(*kmsg.ProduceResponse)
+	require.Equal(t, int16(6), produced.Topics[0].Partitions[0].ErrorCode)
+	require.Equal(t, int32(2), produced.Topics[0].Partitions[0].CurrentLeader.LeaderID)
+	require.Len(t, produced.Brokers, 1)
+	require.Equal(t, got.Brokers[0].Port, produced.Brokers[0].Port)
+}
+
+// A client that goes away while its fetch waits is noticed, however long the fetch would wait.
+func TestClientGoneWhileAFetchWaits(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "orders", Partitions: 1}}})
+	a := dialRaw(t, c)
+	a.send(fetchRequest("orders", time.Hour, 0))
+	p := c.meta.Load().topics["orders"].partitions[0]
+	watched := func() int {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.watchers)
+	}
+	require.Eventually(t, func() bool { return watched() == 1 }, 10*time.Second, time.Millisecond)
+	a.nc.Close()
+	require.Eventually(t, func() bool { return watched() == 0 }, 10*time.Second, time.Millisecond)
+}
+
+// The log keeps the bytes that came in: what it stores of a large batch lies in the request's frame, and a read hands out the same.
+func TestProduceKeepsTheFrame(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "orders", Partitions: 1}}})
+	req := produceRequest("orders", 0, oneBatch(t, 1, 800<<10))
+	frame := rawFormatter.AppendRequest(nil, req, 1)[4:]
+	frame = slices.Clip(append(make([]byte, 0, len(frame)), frame...))
+	var h wire.Header
+	body, err := h.Parse(frame)
+	require.NoError(t, err)
+	decoded, err := wire.Decode(h.Key, h.Version, body)
+	require.NoError(t, err)
+	r := &request{cluster: c, node: c.nodes[0], key: h.Key, version: h.Version, body: decoded, frame: frame}
+	ans, err := r.produce()
+	require.NoError(t, err)
+	require.Zero(t, ans.(*kmsg.ProduceResponse).Topics[0].Partitions[0].ErrorCode)
+
+	p := c.meta.Load().topics["orders"].partitions[0]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	inFrame := func(b []byte) bool {
+		at := uintptr(unsafe.Pointer(&b[0]))
+		return at >= uintptr(unsafe.Pointer(&frame[0])) && at+uintptr(len(b)) <= uintptr(unsafe.Pointer(&frame[0]))+uintptr(len(frame))
+	}
+	for b := range p.log.Batches(0) {
+		require.True(t, inFrame(b), "the kept batch")
+	}
+	got := p.log.Read(partitionlog.ReadOptions{MaxBytes: 1 << 20, First: true, CurrentLeaderEpoch: -1, LastFetchedEpoch: -1})
+	require.Len(t, got.Records, 1)
+	require.True(t, inFrame(got.Records[0]), "what a fetch writes")
 }
