@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,6 +31,12 @@ func requireSameRecords(t *testing.T, batch []byte) {
 	require.NoError(t, err)
 	want, err := kgoRecords(batch)
 	require.NoError(t, err, "franz-go")
+	next := int64(0)
+	got = slices.DeleteFunc(got, func(g partitionlog.Record) bool { // franz-go takes an offset that does not rise for one it had already
+		seen := g.Offset < next
+		next = max(next, g.Offset+1)
+		return seen
+	})
 	require.Len(t, got, len(want))
 	for i, w := range want {
 		g := got[i]
