@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// EndOfTime is as far as the clock may go: later on what is counted in nanoseconds would overflow.
+var EndOfTime = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // clock is the broker's time: the machine's, moved ahead by FastForward, or (manual) only ever what the test made it.
 // Nothing else in the project reads the wall clock.
 type clock struct {

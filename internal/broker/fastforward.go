@@ -57,7 +57,7 @@ func (c *Cluster) forwardOnce(target time.Time, limit time.Duration) (done bool,
 	if ok && next.Deadline.Before(at) {
 		at = next.Deadline
 	}
-	if t := c.nextTask(); t != nil && t.at.Before(at) {
+	if t := c.nextTaskWithWork(at); t != nil && t.at.Before(at) {
 		at = t.at
 	}
 	if t, has := co.scripts.deadline(); has && t.Before(at) {

@@ -18,7 +18,9 @@ func (c *Cluster) scheduleLogs() {
 	c.schedule("retention", delay, every("log.retention.check.interval.ms"), c.applyRetention)
 	expiry := every("producer.id.expiration.check.interval.ms") // the first look, too, comes an interval after the start
 	c.schedule("expiry of producer ids", expiry(), expiry, c.expireProducers)
-	c.schedule("log cleaner", delay, every("log.cleaner.backoff.ms"), c.cleanLogs)
+	c.schedule("log cleaner", delay, every("log.cleaner.backoff.ms"), c.cleanLogs).idle = func(until time.Time) bool {
+		return c.dirtiest(until, nil) == nil // a log that is due once stays so
+	}
 }
 
 // eachPartition calls fn for all partitions, in the order of names and numbers.
@@ -61,18 +63,7 @@ func (c *Cluster) cleanLogs(now time.Time) {
 	}
 	done := map[*partition]bool{} // in this run; a log in which nothing can go stays due
 	for {
-		var dirtiest *partition
-		ratio := -1.0
-		c.eachPartition(func(p *partition) {
-			if done[p] {
-				return
-			}
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			if s := p.log.Cleanable(now.UnixMilli()); s.Due && s.DirtyRatio > ratio {
-				dirtiest, ratio = p, s.DirtyRatio
-			}
-		})
+		dirtiest := c.dirtiest(now, done)
 		if dirtiest == nil {
 			return
 		}
@@ -81,6 +72,29 @@ func (c *Cluster) cleanLogs(now time.Time) {
 			c.bug("%s-%d can't be compacted: %v", dirtiest.topic, dirtiest.index, err)
 		}
 	}
+}
+
+// dirtiest is the log that the cleaner takes first at a time, nil if none is due.
+func (c *Cluster) dirtiest(now time.Time, done map[*partition]bool) (dirtiest *partition) {
+	ratio := -1.0
+	m := c.meta.Load()
+	for _, name := range m.names {
+		t := m.topics[name]
+		if !t.configs.CleanupPolicyCompact {
+			continue
+		}
+		for _, p := range t.partitions {
+			if done[p] {
+				continue
+			}
+			p.mu.Lock()
+			if s := p.log.Cleanable(now.UnixMilli()); s.Due && s.DirtyRatio > ratio {
+				dirtiest, ratio = p, s.DirtyRatio
+			}
+			p.mu.Unlock()
+		}
+	}
+	return dirtiest
 }
 
 // compact runs one pass of the cleaner.

@@ -491,8 +491,11 @@ func (s *Script) Ask(done <-chan struct{}, req kmsg.Request) (kmsg.Response, err
 	if err != nil {
 		return nil, err
 	}
-	if s.c.handlers[r.key] == nil {
+	if r.key < 0 || r.key >= maxKey || s.c.handlers[r.key] == nil {
 		return nil, fmt.Errorf("%s is not served here", r.key)
+	}
+	if !wire.Accepted(r.key, r.version) {
+		return nil, fmt.Errorf("there is no %s v%d: set the request's Version to one of those that Apache Kafka has", r.key, r.version)
 	}
 	type result struct {
 		ans answer

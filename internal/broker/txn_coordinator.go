@@ -46,11 +46,21 @@ func (tc *txnCoordinator) schedule() {
 	timeouts := every("transaction.abort.timed.out.transaction.cleanup.interval.ms")
 	tc.c.schedule("overdue transactions", timeouts(), timeouts, func(now time.Time) {
 		tc.each(func(sh *txnShard) { tc.apply(now, sh, sh.AbortTimedOut(now)) })
-	})
+	}).idle = func(time.Time) bool { return !tc.used() }
 	expiry := every("transaction.remove.expired.transaction.cleanup.interval.ms")
 	tc.c.schedule("unused transactional ids", expiry(), expiry, func(now time.Time) {
 		tc.each(func(sh *txnShard) { tc.apply(now, sh, sh.RemoveExpired(now)) })
 	})
+}
+
+// used tells whether there are transactional ids.
+func (tc *txnCoordinator) used() bool {
+	for _, sh := range tc.shards {
+		if len(sh.IDs()) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (tc *txnCoordinator) each(fn func(*txnShard)) {
