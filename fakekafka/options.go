@@ -141,6 +141,7 @@ func KafkaTimings() Option {
 }
 
 // Logger sets where the brokers log. Default: under [Start] warnings go to the test's log; under [New] nothing is logged.
+// Its handler is called from everywhere, and must not call the cluster.
 func Logger(l *slog.Logger) Option {
 	return func(o *options) error {
 		if l == nil {
@@ -195,7 +196,8 @@ func WaitLimit(d time.Duration) Option {
 }
 
 // Assignor registers a server-side assignor (KIP-848) under a name that members can ask for, after Kafka's own. One that panics or
-// answers nonsense fails the test by its name; the broker answers the member UNKNOWN_SERVER_ERROR and goes on.
+// answers nonsense fails the test by its name; the broker answers the member UNKNOWN_SERVER_ERROR and goes on. It runs in the middle of a step of
+// its group, so it must not call the cluster.
 func Assignor(name string, a assignors.ServerAssignor) Option {
 	return func(o *options) error {
 		if a == nil || name == "" {
