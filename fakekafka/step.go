@@ -27,7 +27,7 @@ const (
 	// RevokeAck is the request by which a member confirms that it has given partitions up: in a consumer group a heartbeat that lists what it
 	// still owns; in a cooperative classic group the JoinGroup of the second round is a Join.
 	RevokeAck Step = "RevokeAck"
-	// Commit is an OffsetCommit before it is handled.
+	// Commit is an OffsetCommit, or a TxnOffsetCommit, before it is handled.
 	Commit Step = "Commit"
 	// Beat is a heartbeat, of either protocol, before it is handled.
 	Beat Step = "Beat"
@@ -38,6 +38,7 @@ const (
 // Hold stops the group at a step from now on: what comes there stands until the hold is released. Other groups go on. Two holds and an order of release
 // replay any race on purpose.
 func (g *Group) Hold(step Step) *Hold {
+	g.k.mark.Helper()
 	if s := groupsStep(step); s != "" {
 		h := &Hold{k: g.k, group: g, step: step}
 		_ = g.k.steered(h.Name(), g.k.b.HoldGroup(g.id, s))
@@ -68,6 +69,17 @@ func groupsStep(s Step) groups.Step {
 	return ""
 }
 
+// only is the protocol that has a step inside the coordinator.
+func (s Step) only() string {
+	switch s {
+	case JoinBarrier:
+		return "classic"
+	case Assign:
+		return "consumer"
+	}
+	return ""
+}
+
 // stepRequests tells which requests are at a step.
 func stepRequests(s Step) (when func(*broker.Call) bool, key wire.Key) {
 	heartbeat := func(epoch func(*kmsg.ConsumerGroupHeartbeatRequest) bool) func(*broker.Call) bool {
@@ -89,7 +101,7 @@ func stepRequests(s Step) (when func(*broker.Call) bool, key wire.Key) {
 	case RevokeAck:
 		return heartbeat(func(r *kmsg.ConsumerGroupHeartbeatRequest) bool { return r.MemberEpoch > 0 && r.Topics != nil }), wire.ConsumerGroupHeartbeat
 	case Commit:
-		return func(*broker.Call) bool { return true }, wire.OffsetCommit
+		return func(c *broker.Call) bool { return c.Key == wire.OffsetCommit || c.Key == wire.TxnOffsetCommit }, broker.AnyKey
 	case Beat:
 		return func(c *broker.Call) bool {
 			return c.Key == wire.Heartbeat || heartbeat(func(r *kmsg.ConsumerGroupHeartbeatRequest) bool { return r.MemberEpoch > 0 })(c)

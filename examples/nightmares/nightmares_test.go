@@ -78,10 +78,18 @@ func start(t *testing.T, k *fakekafka.Cluster, j *journal, name string, opts ...
 	return stop
 }
 
+// eachProtocol runs a story in the classic protocol and in that of KIP-848.
+func eachProtocol(t *testing.T, story func(t *testing.T, opts ...kgo.Opt)) {
+	t.Run("classic", func(t *testing.T) { story(t) })
+	t.Run("consumer", func(t *testing.T) { story(t, kgo.ServerSideBalancer(), kgo.Balancers(kgo.StickyBalancer())) })
+}
+
 // A worker's commit is on its way when its partition goes to another worker. It must not undo what that one has committed.
-func TestCommitAfterRevoke(t *testing.T) {
+func TestCommitAfterRevoke(t *testing.T) { eachProtocol(t, commitAfterRevoke) }
+
+func commitAfterRevoke(t *testing.T, opts ...kgo.Opt) {
 	k, g, j := setup(t, 1)
-	start(t, k, j, "worker-1")
+	start(t, k, j, "worker-1", opts...)
 	g.AwaitStable(t, 1)
 
 	commit := g.Hold(fakekafka.Commit)
@@ -90,7 +98,7 @@ func TestCommitAfterRevoke(t *testing.T) {
 	require.NoError(t, g.Member("worker-1").Pause(), "or it would join again at once")
 	require.NoError(t, g.Member("worker-1").Evict())
 
-	start(t, k, j, "worker-2")
+	start(t, k, j, "worker-2", opts...)
 	g.AwaitOwner(t, "orders", 0, "worker-2")
 	j.await(t, "worker-2 processed a") // nobody had committed it
 	commit.Release()
@@ -104,13 +112,15 @@ func TestCommitAfterRevoke(t *testing.T) {
 }
 
 // A worker hangs (a long garbage collection, a suspended machine), is declared dead, and goes on as if nothing had happened.
-func TestZombieAfterPause(t *testing.T) {
+func TestZombieAfterPause(t *testing.T) { eachProtocol(t, zombieAfterPause) }
+
+func zombieAfterPause(t *testing.T, opts ...kgo.Opt) {
 	k, g, j := setup(t, 1)
-	start(t, k, j, "worker-1")
+	start(t, k, j, "worker-1", opts...)
 	g.AwaitStable(t, 1)
 	require.NoError(t, k.Topic("orders").Produce(fakekafka.V("a")))
 	g.AwaitCommitted(t, "orders", 0, 1)
-	start(t, k, j, "worker-2")
+	start(t, k, j, "worker-2", opts...)
 	g.AwaitStable(t, 2)
 	owner, _ := g.Owner("orders", 0)
 	other := map[string]string{"worker-1": "worker-2", "worker-2": "worker-1"}[owner]
@@ -147,9 +157,11 @@ func TestDoubleRebalance(t *testing.T) {
 }
 
 // A worker dies after it has processed a record and before its commit: the record is processed again.
-func TestCrashBetweenProcessAndCommit(t *testing.T) {
+func TestCrashBetweenProcessAndCommit(t *testing.T) { eachProtocol(t, crashBetweenProcessAndCommit) }
+
+func crashBetweenProcessAndCommit(t *testing.T, opts ...kgo.Opt) {
 	k, g, j := setup(t, 1)
-	start(t, k, j, "worker-1")
+	start(t, k, j, "worker-1", opts...)
 	g.AwaitStable(t, 1)
 	crash := k.On(fakekafka.OffsetCommit).From("worker-1").Hold()
 	require.NoError(t, k.Topic("orders").Produce(fakekafka.V("a")))
@@ -158,7 +170,7 @@ func TestCrashBetweenProcessAndCommit(t *testing.T) {
 	k.DropConnections("worker-1")
 	crash.Release()
 
-	start(t, k, j, "worker-2")
+	start(t, k, j, "worker-2", opts...)
 	require.NoError(t, k.FastForward(46*time.Second))
 	j.await(t, "worker-2 processed a")
 	g.AwaitCommitted(t, "orders", 0, 1)
