@@ -28,6 +28,7 @@ func (k *Cluster) Now() time.Time { return k.b.Now() }
 // scripted-silent members expire. A timer that waits for a living client (a rebalance, a revocation) is not passed before that client has answered; if it
 // doesn't within WaitLimit of real time, the error names it. In a synctest bubble everybody finishes what they do before time moves on.
 func (k *Cluster) FastForward(d time.Duration) error {
+	k.mark.Helper()
 	var rest func()
 	if k.o.memory != nil {
 		rest = restInBubble

@@ -11,8 +11,10 @@ import (
 type Cluster struct {
 	b      *broker.Cluster
 	o      *options
-	tb     testing.TB // nil under New
+	tb     testing.TB            // nil under New
+	mark   interface{ Helper() } // called first in each steering call, so that what fails there is reported at the test's line
 	holds  holdSet
+	faults unfinished
 	untied func() // returns when the holds and pauses that the test left are lifted; nil under New
 	shown  shown
 	topics topicMemory

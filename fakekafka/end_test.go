@@ -2,6 +2,7 @@ package fakekafka_test
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,7 +80,8 @@ func TestTheEndInABubble(t *testing.T) {
 // What led to a failure is said once, and a thousand members don't bury it.
 func TestAFailureShowsATimelineOnce(t *testing.T) {
 	tb := &recorder{TB: t}
-	k := fakekafka.Start(tb, fakekafka.Topic("orders", 300), fakekafka.WaitLimit(time.Millisecond))
+	t.Cleanup(func() { tb.end() })
+	k := fakekafka.Start(tb, fakekafka.Topic("orders", 300), fakekafka.WaitLimit(300*time.Millisecond))
 	g := k.Group("billing")
 	var all []fakekafka.Member
 	for range 300 {
@@ -98,4 +100,60 @@ func TestAFailureShowsATimelineOnce(t *testing.T) {
 	logged := strings.Join(tb.logs, "\n")
 	require.Contains(t, logged, "after the failure above, group billing")
 	require.NotContains(t, logged, "group created")
+}
+
+// A failure stands at the test's own line, whatever of fakekafka finds it.
+func TestSteeringCallsAreHelpers(t *testing.T) {
+	tb := &helperTB{recorder: recorder{TB: t}, names: map[string]bool{}}
+	k := fakekafka.Start(tb, fakekafka.Topic("orders", 1))
+	_ = k.Topic("refunds").Produce(fakekafka.V("a"))
+	_ = k.Group("billing").Member("nobody").Pause()
+	_ = k.Group("billing").Member("nobody").Evict()
+	_ = k.FastForward(-1)
+	require.Empty(t, k.Broker(2).Addr())
+	_ = k.Broker(2).Kill()
+	k.On(fakekafka.Heartbeat).Topic("orders").Drop()
+	_ = k.FetchSessions().Evict(1)
+	k.Topic("refunds").EndOffset(0)
+	for _, name := range []string{"TopicHandle).Produce", "MemberHandle).Pause", "MemberHandle).Evict", "MemberHandle).steer", "Cluster).FastForward",
+		"BrokerHandle).Addr", "BrokerHandle).Kill", "FaultRule).Drop", "FaultRule).add", "FetchSessions).Evict", "TopicHandle).EndOffset", "Cluster).steered"} {
+		require.True(t, tb.names[name], name)
+	}
+	require.Equal(t, 9, strings.Count(tb.end(), "\n")+1)
+	require.NotContains(t, tb.errors(), "it has 0")
+}
+
+// helperTB keeps who called Helper.
+type helperTB struct {
+	recorder
+	names map[string]bool
+}
+
+func (h *helperTB) Helper() {
+	pc, _, _, _ := runtime.Caller(1)
+	name := runtime.FuncForPC(pc).Name()
+	h.names[name[strings.LastIndex(name, "*")+1:]] = true
+}
+
+func TestRulesWithoutActionAndUnknownAPIs(t *testing.T) {
+	tb := &recorder{TB: t}
+	t.Cleanup(func() { tb.end() })
+	k := fakekafka.Start(tb)
+	k.On(fakekafka.Produce).Topic("orders").Times(2)
+	require.Equal(t, `fakekafka: On(Produce).Topic("orders").Times(2) has no action; add Fail, Delay, Hold, HoldReply, LoseReply, Drop, Reply or Observe`, tb.end())
+	_, err := fakekafka.New(fakekafka.Ignore("ShareFecth"))
+	require.ErrorContains(t, err, `Ignore("ShareFecth"): Kafka has no API of this name`)
+}
+
+func TestHoldsSayWhatStandsThere(t *testing.T) {
+	tb := &recorder{TB: t}
+	t.Cleanup(func() { tb.end() })
+	k := fakekafka.Start(tb, fakekafka.Topic("orders", 1), fakekafka.WaitLimit(10*time.Millisecond))
+	g := k.Group("billing")
+	barrier := g.Hold(fakekafka.JoinBarrier)
+	k.Join("billing", fakekafka.Member{Topics: []string{"orders"}})
+	require.NoError(t, barrier.Reached(t.Context()))
+	require.Panics(t, func() { g.Hold(fakekafka.Assign).Await(tb) })
+	require.Contains(t, tb.errors(), "it is a step of groups of the consumer protocol, this one's is classic")
+	require.Contains(t, tb.end(), `Group("billing").Hold(JoinBarrier) still holds: group billing. Release it`)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -44,7 +45,33 @@ type FaultRule struct {
 
 // On begins a rule for requests of one API; [AnyAPI] takes all.
 func (k *Cluster) On(api API) *FaultRule {
-	return &FaultRule{k: k, name: fmt.Sprintf("On(%s)", api), rule: &broker.Rule{Key: wire.Key(api), Partition: -1}}
+	f := &FaultRule{k: k, name: fmt.Sprintf("On(%s)", api), rule: &broker.Rule{Key: wire.Key(api), Partition: -1}}
+	k.faults.begin(f)
+	return f
+}
+
+// unfinished is the rules that have no action yet.
+type unfinished struct {
+	mu   sync.Mutex
+	list []*FaultRule
+}
+
+func (u *unfinished) begin(f *FaultRule) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.list = append(u.list, f)
+}
+
+func (u *unfinished) finish(f *FaultRule) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.list = slices.DeleteFunc(u.list, func(o *FaultRule) bool { return o == f })
+}
+
+func (u *unfinished) all() []*FaultRule {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Clone(u.list)
 }
 
 func (f *FaultRule) with(format string, args ...any) *FaultRule {
@@ -108,6 +135,8 @@ func (f *FaultRule) Forced() *FaultRule {
 
 // add makes the rule count.
 func (f *FaultRule) add(action string, a broker.Action) *FaultRule {
+	f.k.mark.Helper()
+	f.k.faults.finish(f)
 	f.with("%s", action)
 	f.rule.Name = f.name
 	if err := f.senseless(a); err != nil {
@@ -149,17 +178,20 @@ func (f *FaultRule) senseless(a broker.Action) error {
 // request names. With Topic or Partition, a Produce, a Fetch and an OffsetCommit fail for what the rule names and are served for the rest. A code that
 // Kafka never answers for the API is refused, unless Forced.
 func (f *FaultRule) Fail(code ErrorCode) *FaultRule {
+	f.k.mark.Helper()
 	c := wire.Code(code)
 	return f.add(fmt.Sprintf(".Fail(%s)", code), broker.Action{Fail: &c})
 }
 
 // Delay handles the request after d of real time. Like everything of a connection, what the client sends after it on the same connection waits too.
 func (f *FaultRule) Delay(d time.Duration) *FaultRule {
+	f.k.mark.Helper()
 	return f.add(fmt.Sprintf(".Delay(%s)", d), broker.Action{Delay: d})
 }
 
 // Hold stops the requests before they are handled, until the hold is released.
 func (f *FaultRule) Hold() *Hold {
+	f.k.mark.Helper()
 	h := &Hold{k: f.k, gate: f.k.b.NewGate(f.name + ".Hold()"), rule: f.rule}
 	f.add(".Hold()", broker.Action{Hold: h.gate})
 	f.k.holds.add(h)
@@ -168,6 +200,7 @@ func (f *FaultRule) Hold() *Hold {
 
 // HoldReply handles the requests, so that they take effect, and stops the answers until the hold is released.
 func (f *FaultRule) HoldReply() *Hold {
+	f.k.mark.Helper()
 	h := &Hold{k: f.k, gate: f.k.b.NewGate(f.name + ".HoldReply()"), rule: f.rule}
 	f.add(".HoldReply()", broker.Action{HoldReply: h.gate})
 	f.k.holds.add(h)
@@ -176,14 +209,19 @@ func (f *FaultRule) HoldReply() *Hold {
 
 // LoseReply handles the request, so that it took effect, and cuts the connection instead of answering.
 func (f *FaultRule) LoseReply() *FaultRule {
+	f.k.mark.Helper()
 	return f.add(".LoseReply()", broker.Action{LoseReply: true})
 }
 
 // Drop cuts the connection before the request is handled: it took no effect.
-func (f *FaultRule) Drop() *FaultRule { return f.add(".Drop()", broker.Action{Drop: true}) }
+func (f *FaultRule) Drop() *FaultRule {
+	f.k.mark.Helper()
+	return f.add(".Drop()", broker.Action{Drop: true})
+}
 
 // Reply answers what fn returns instead of handling the request. The response's version is set to the request's. fn runs off the control loop.
 func (f *FaultRule) Reply(fn func(*Call) kmsg.Response) *FaultRule {
+	f.k.mark.Helper()
 	return f.add(".Reply(…)", broker.Action{Reply: func(c *broker.Call) kmsg.Response {
 		resp := fn(callOf(c))
 		if resp != nil {
@@ -195,6 +233,7 @@ func (f *FaultRule) Reply(fn func(*Call) kmsg.Response) *FaultRule {
 
 // Observe shows fn each request with its answer (nil for a Fetch, which is not built as a kmsg struct), before that is sent. fn runs off the control loop.
 func (f *FaultRule) Observe(fn func(*Call)) *FaultRule {
+	f.k.mark.Helper()
 	return f.add(".Observe(…)", broker.Action{Observe: func(c *broker.Call) { fn(callOf(c)) }})
 }
 
@@ -226,7 +265,13 @@ func (h *Hold) Name() string {
 // standing tells whether something stands here. On the loop.
 func (h *Hold) standing() (bool, string) {
 	if h.gate == nil {
-		return h.k.b.HeldAt(h.group.id, groupsStep(h.step)), "nothing stands there"
+		if h.k.b.HeldAt(h.group.id, groupsStep(h.step)) {
+			return true, "group " + h.group.id
+		}
+		if s, ok := h.k.b.GroupState(h.group.id); ok && h.step.only() != "" && s.Protocol != h.step.only() {
+			return false, fmt.Sprintf("nothing stands there; it is a step of groups of the %s protocol, this one's is %s", h.step.only(), s.Protocol)
+		}
+		return false, "nothing stands there"
 	}
 	w := h.gate.Waiting()
 	if len(w) == 0 {
@@ -257,6 +302,7 @@ func (h *Hold) Release() {
 }
 
 func (h *Hold) open() {
+	h.k.mark.Helper()
 	if h.gate != nil {
 		h.k.b.RemoveRule(h.rule)
 		h.gate.Open()

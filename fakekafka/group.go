@@ -439,7 +439,11 @@ func (g *Group) lag() (int64, string) {
 		from := max(at[k], start)
 		if d := end - from; d > 0 {
 			total += d
-			lines = append(lines, fmt.Sprintf("%s-%d: %d (committed %d of %d)", k.topic, k.p, d, at[k], end))
+			committed := "nothing committed"
+			if at[k] >= 0 {
+				committed = fmt.Sprintf("committed %d", at[k])
+			}
+			lines = append(lines, fmt.Sprintf("%s-%d: %d (%s, end %d)", k.topic, k.p, d, committed, end))
 		}
 	}
 	if len(lines) == 0 {
@@ -497,6 +501,7 @@ func (g *Group) RequireBalanced(tb testing.TB) {
 // ExpectMembers makes the group's first assignment wait until n members have joined, so that N workers that race make one generation
 // (or one target, in the consumer protocol). After WaitLimit it goes on with those that came; the timeline says so.
 func (g *Group) ExpectMembers(n int) error {
+	g.k.mark.Helper()
 	if n < 1 {
 		return g.k.steered("ExpectMembers", fmt.Errorf("%d members: give a number from 1 on", n))
 	}
@@ -505,6 +510,7 @@ func (g *Group) ExpectMembers(n int) error {
 
 // Rebalance starts a rebalance: a classic group enters PreparingRebalance, a consumer group's epoch is raised.
 func (g *Group) Rebalance() error {
+	g.k.mark.Helper()
 	return g.k.steered("Rebalance of group "+g.id, g.k.b.SteerGroup(g.id, func(now time.Time, s *groups.Shard) (groups.Effects, error) {
 		return s.Rebalance(now, g.id, "asked for by the test")
 	}))
@@ -513,12 +519,14 @@ func (g *Group) Rebalance() error {
 // MoveCoordinator makes another broker the group's coordinator. Its members are told NOT_COORDINATOR, find the new one and go on at
 // the same generation or epoch.
 func (g *Group) MoveCoordinator(broker int) error {
+	g.k.mark.Helper()
 	return g.k.steered("MoveCoordinator of group "+g.id, g.k.b.MoveCoordinator(g.id, int32(broker)))
 }
 
 // ReloadCoordinator makes the group's coordinator forget what it has in memory and load it again from __consumer_offsets, as a restarted
 // broker does: what was waiting is answered NOT_COORDINATOR, members go on at the same generation or epoch.
 func (g *Group) ReloadCoordinator() error {
+	g.k.mark.Helper()
 	return g.k.steered("ReloadCoordinator of group "+g.id, g.k.b.ReloadCoordinator(g.id))
 }
 
@@ -560,6 +568,7 @@ const (
 // Pause stops the member's client: its requests get no answer until Resume. Default scope: Everything. Its session ages meanwhile, so that
 // FastForward past the session timeout removes it. The pause is of the client id: clients that share it pause together.
 func (m *MemberHandle) Pause(scope ...PauseScope) error {
+	m.g.k.mark.Helper()
 	s, err := m.find()
 	if err == nil {
 		err = m.g.k.b.Pause(s.ClientID, len(scope) > 0 && scope[0] == GroupTraffic)
@@ -569,6 +578,7 @@ func (m *MemberHandle) Pause(scope ...PauseScope) error {
 
 // Resume lets a paused member's client go on. It works by the name of the client id after the member was removed too.
 func (m *MemberHandle) Resume() error {
+	m.g.k.mark.Helper()
 	client := m.name
 	if s, err := m.find(); err == nil {
 		client = s.ClientID
@@ -577,16 +587,21 @@ func (m *MemberHandle) Resume() error {
 }
 
 // Evict removes the member as its session timeout would, with no clock involved.
-func (m *MemberHandle) Evict() error { return m.steer("Evict", (*groups.Shard).Evict) }
+func (m *MemberHandle) Evict() error {
+	m.g.k.mark.Helper()
+	return m.steer("Evict", (*groups.Shard).Evict)
+}
 
 // Fence makes the member's next request fail as that of a member whose place was taken.
 func (m *MemberHandle) Fence() error {
+	m.g.k.mark.Helper()
 	return m.steer("Fence", func(s *groups.Shard, now time.Time, group, member, _ string) (groups.Effects, error) {
 		return s.Fence(now, group, member)
 	})
 }
 
 func (m *MemberHandle) steer(what string, do func(s *groups.Shard, now time.Time, group, member, cause string) (groups.Effects, error)) error {
+	m.g.k.mark.Helper()
 	s, err := m.find()
 	if err == nil {
 		err = m.g.k.b.SteerGroup(m.g.id, func(now time.Time, sh *groups.Shard) (groups.Effects, error) {

@@ -27,6 +27,7 @@ func (s *FetchSessions) Stats() FetchSessionStats { return s.k.b.FetchSessionSta
 // Evict ends a session behind its client's back, as a full cache does: the client's next request is answered FETCH_SESSION_ID_NOT_FOUND, and it opens
 // another one.
 func (s *FetchSessions) Evict(id int32) error {
+	s.k.mark.Helper()
 	return s.k.steered("Evict of a fetch session", s.k.b.EvictFetchSession(id))
 }
 

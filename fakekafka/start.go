@@ -14,8 +14,9 @@ import (
 
 // start builds the cluster; tb is nil outside a test.
 func start(o *options, tb testing.TB) (*Cluster, error) {
-	k := &Cluster{o: o, tb: tb}
+	k := &Cluster{o: o, tb: tb, mark: noTest{}}
 	if tb != nil {
+		k.mark = tb
 		if o.broker.Logger == nil {
 			o.broker.Logger = slog.New(slog.NewTextHandler(testLog{tb}, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		}
@@ -31,6 +32,11 @@ func start(o *options, tb testing.TB) (*Cluster, error) {
 	return k, nil
 }
 
+// noTest stands for the test under New.
+type noTest struct{}
+
+func (noTest) Helper() {}
+
 // unserved fails the test by the name of the request that nobody serves, unless the test ignores it.
 func (k *Cluster) unserved(client string, key wire.Key, version int16) {
 	if k.o.ignored[key.String()] {
@@ -44,10 +50,22 @@ func (k *Cluster) unserved(client string, key wire.Key, version int16) {
 func Ignore(apis ...string) Option {
 	return func(o *options) error {
 		for _, a := range apis {
+			if !knownAPI(a) {
+				return fmt.Errorf("Ignore(%q): Kafka has no API of this name", a)
+			}
 			o.ignored[a] = true
 		}
 		return nil
 	}
+}
+
+func knownAPI(name string) bool {
+	for a := Produce; a <= DeleteShareGroupOffsets; a++ {
+		if a.String() == name {
+			return true
+		}
+	}
+	return false
 }
 
 // end closes the cluster at the end of its test and reports what the test left behind.
@@ -70,6 +88,9 @@ func (k *Cluster) end() {
 		if h.left != "" {
 			k.tb.Errorf("fakekafka: at the end of the test %s still holds: %s. Release it", h.Name(), h.left)
 		}
+	}
+	for _, f := range k.faults.all() {
+		k.tb.Errorf("fakekafka: %s has no action; add Fail, Delay, Hold, HoldReply, LoseReply, Drop, Reply or Observe", f.name)
 	}
 	for _, name := range k.b.Unmatched() {
 		k.tb.Errorf("fakekafka: %s never acted on a request", name)

@@ -53,6 +53,7 @@ func (m *topicMemory) mark(topic string, rs []Record) {
 
 // Create creates the topic while the cluster runs. Before that, the option Topic does.
 func (t *TopicHandle) Create(partitions int, configs ...TopicConfig) error {
+	t.k.mark.Helper()
 	o := options{}
 	err := Topic(t.name, partitions, configs...)(&o)
 	if err == nil {
@@ -63,6 +64,7 @@ func (t *TopicHandle) Create(partitions int, configs ...TopicConfig) error {
 
 // Delete deletes the topic; a fetch that waits on it is answered.
 func (t *TopicHandle) Delete() error {
+	t.k.mark.Helper()
 	return t.k.steered("Delete of topic "+t.name, t.k.b.DeleteTopicNow(t.name))
 }
 
@@ -74,6 +76,7 @@ func (t *TopicHandle) Partitions() int {
 
 // Produce appends records, in the order given, without a client; they are checked as a producer's are. It returns when they can be fetched.
 func (t *TopicHandle) Produce(records ...Record) error {
+	t.k.mark.Helper()
 	return t.k.steered("Produce to topic "+t.name, t.produce(records))
 }
 
@@ -128,6 +131,7 @@ func (t *TopicHandle) placeOf(r Record, partitions int32) int32 {
 // Records are the topic's records now: partition by partition, each in order of offsets. Markers of transactions are left out, records of aborted
 // transactions are not: [TopicHandle] looks at the log.
 func (t *TopicHandle) Records() []Record {
+	t.k.mark.Helper()
 	rs, err := t.records()
 	if err != nil {
 		_ = t.k.steered("Records of topic "+t.name, err)
@@ -336,54 +340,67 @@ func (t *TopicHandle) RequireNoMore(tb testing.TB) {
 
 // EndOffset is the offset that the next record of a partition gets.
 func (t *TopicHandle) EndOffset(partition int32) int64 {
+	t.k.mark.Helper()
 	_, end := t.ends(partition)
 	return end
 }
 
 // LogStart is the first offset of a partition that can be fetched.
 func (t *TopicHandle) LogStart(partition int32) int64 {
+	t.k.mark.Helper()
 	start, _ := t.ends(partition)
 	return start
 }
 
 func (t *TopicHandle) ends(partition int32) (start, end int64) {
+	t.k.mark.Helper()
 	start, end, ok := t.k.b.LogEnds(t.name, partition)
 	if !ok {
-		_ = t.k.steered("Topic "+t.name, fmt.Errorf("there is no partition %d; it has %d", partition, t.Partitions()))
+		_, err := t.k.b.Leader(t.name, partition)
+		if err == nil {
+			err = errors.New("the cluster is closed")
+		}
+		_ = t.k.steered("Offsets of topic "+t.name, err)
 	}
 	return start, end
 }
 
 // OffsetAt is the first offset of a partition whose record has this timestamp or a later one; the end where there is none.
 func (t *TopicHandle) OffsetAt(partition int32, at time.Time) (int64, error) {
+	t.k.mark.Helper()
 	offset, err := t.k.b.OffsetAt(t.name, partition, at)
 	return offset, t.k.steered("OffsetAt of topic "+t.name, err)
 }
 
 // DeleteRecords deletes the records of a partition before an offset, as the DeleteRecords request does; -1 deletes all.
 func (t *TopicHandle) DeleteRecords(partition int32, before int64) error {
+	t.k.mark.Helper()
 	return t.k.steered("DeleteRecords of topic "+t.name, t.k.b.DeleteRecordsTo(t.name, partition, before))
 }
 
 // Compact runs the log cleaner on a compacted topic now, over everything that was produced so far.
 func (t *TopicHandle) Compact() error {
+	t.k.mark.Helper()
 	return t.k.steered("Compact of topic "+t.name, t.k.b.CompactTopic(t.name))
 }
 
 // ApplyRetention removes the segments that are past retention.ms or retention.bytes, as the brokers do every log.retention.check.interval.ms. Only whole
 // segments go, as in Kafka.
 func (t *TopicHandle) ApplyRetention() error {
+	t.k.mark.Helper()
 	_, err := t.k.b.ApplyTopicRetention(t.name)
 	return t.k.steered("ApplyRetention of topic "+t.name, err)
 }
 
 // MoveLeader makes another running broker the leader of a partition, at the next leader epoch.
 func (t *TopicHandle) MoveLeader(partition int32, broker int) error {
+	t.k.mark.Helper()
 	return t.k.steered("MoveLeader of topic "+t.name, t.k.b.MoveLeader(t.name, partition, int32(broker)))
 }
 
 // Leader is the node id of the broker that leads a partition; -1 where none does.
 func (t *TopicHandle) Leader(partition int32) int {
+	t.k.mark.Helper()
 	id, err := t.k.b.Leader(t.name, partition)
 	if err != nil {
 		_ = t.k.steered("Leader of topic "+t.name, err)
@@ -393,11 +410,13 @@ func (t *TopicHandle) Leader(partition int32) int {
 
 // AddPartitions adds n partitions.
 func (t *TopicHandle) AddPartitions(n int) error {
+	t.k.mark.Helper()
 	return t.k.steered("AddPartitions of topic "+t.name, t.k.b.GrowTopic(t.name, int32(n)))
 }
 
 // SetConfig sets a topic config by Kafka's name; it takes effect at once.
 func (t *TopicHandle) SetConfig(name, value string) error {
+	t.k.mark.Helper()
 	err := t.k.b.SetTopicConfig(t.name, name, &value)
 	if err != nil {
 		err = errors.New(strings.TrimPrefix(err.Error(), "INVALID_CONFIG: "))
