@@ -1,0 +1,247 @@
+package fakekafka_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fakekafka/fakekafka/fakekafka"
+)
+
+// failure is what an Await or Require call said when it failed.
+func failure(t *testing.T, call func(tb testing.TB)) (said string) {
+	t.Helper()
+	tb := &recorder{TB: t}
+	defer func() {
+		if e := recover(); e != nil && e != any(tb) {
+			panic(e)
+		}
+		said = tb.errors()
+		require.NotEmpty(t, said, "the call passed")
+	}()
+	call(tb)
+	return ""
+}
+
+// billing is a group of two scripted members that share six partitions.
+func billing(t *testing.T, m fakekafka.Member, opts ...fakekafka.Option) (*fakekafka.Cluster, *fakekafka.Group, []*fakekafka.ScriptedMember) {
+	opts = append([]fakekafka.Option{fakekafka.Topic("orders", 6), fakekafka.ManualClock(start), fakekafka.WaitLimit(5 * time.Second)}, opts...)
+	k := fakekafka.Start(t, opts...)
+	list := k.JoinAll("billing", members(2, m)...)
+	g := k.Group("billing")
+	g.AwaitStable(t, 2)
+	return k, g, list
+}
+
+var inRange = fakekafka.Member{Topics: []string{"orders"}}
+
+func TestAwaitStableSaysWhatItSaw(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 6), fakekafka.ManualClock(start), fakekafka.WaitLimit(50*time.Millisecond))
+	g := k.Group("billing")
+	g.AwaitStable(t, 0)
+	said := failure(t, func(tb testing.TB) { g.AwaitStable(tb, 1) })
+	require.Contains(t, said, "group billing: wanted a stable group of 1 member; after")
+	require.Contains(t, said, "there was: no such group")
+
+	k.JoinAll("billing", members(2, inRange)...)
+	said = failure(t, func(tb testing.TB) { g.AwaitStable(tb, 3) })
+	require.Contains(t, said, "wanted a stable group of 3 members")
+	require.Contains(t, said, "Stable, classic protocol, epoch 1, 2 members")
+	require.Contains(t, said, "worker-2: epoch 1, owns orders 3-5")
+	require.Contains(t, said, "group billing · classic protocol · range assignor", "the timeline")
+}
+
+// A cooperative group calls itself Stable between its two rounds; it has not settled.
+func TestAwaitStableWaitsForTheSecondRound(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, m fakekafka.Member) {
+		k, g, _ := billing(t, m)
+		third := m
+		third.ClientID = "worker-3"
+		hold := g.Hold(fakekafka.RevokeAck)
+		if m.Protocol == fakekafka.Classic {
+			hold.Release()
+			hold = g.Hold(fakekafka.JoinBarrier)
+		}
+		k.Join("billing", third)
+		hold.Await(t)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			g.AwaitStable(t, 3)
+			g.RequireBalanced(t)
+		}()
+		hold.Release()
+		<-done
+	})
+}
+
+func TestRequireAssignment(t *testing.T) {
+	t.Parallel()
+	_, g, _ := billing(t, inRange)
+	g.RequireAssignment(t, fakekafka.Assignment{"worker-1": {"orders": {2, 1, 0}}, "worker-2": {"orders": {3, 4, 5}}})
+	require.Equal(t, fakekafka.Assignment{"worker-1": {"orders": {0, 1, 2}}, "worker-2": {"orders": {3, 4, 5}}}, g.Assignment())
+
+	said := failure(t, func(tb testing.TB) {
+		g.RequireAssignment(tb, fakekafka.Assignment{"worker-1": {"orders": {0, 1, 2}}, "worker-3": {"orders": {3, 4, 5}}})
+	})
+	require.Contains(t, said, "group billing: wanted this assignment; there was: Stable, epoch 1\n")
+	require.Contains(t, said, "    worker-1: orders 0-2, as wanted\n")
+	require.Contains(t, said, "    worker-3: wanted orders 3-5; ")
+	require.Contains(t, said, "    worker-2: not wanted in the group; owns orders 3-5\n")
+	require.Contains(t, said, "assigned orders 3-5", "the timeline")
+}
+
+func TestAwaitAssignmentIsWoken(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, m fakekafka.Member) {
+		_, g, list := billing(t, m)
+		left := make(chan fakekafka.ErrorCode, 1)
+		go func() { left <- list[1].Leave() }()
+		g.AwaitAssignment(t, fakekafka.Assignment{"worker-1": {"orders": {0, 1, 2, 3, 4, 5}}})
+		g.RequireOwner(t, "orders", 5, "worker-1")
+		g.RequireNoDoubleOwner(t)
+		require.Equal(t, fakekafka.NoError, <-left)
+	})
+}
+
+func TestOwners(t *testing.T) {
+	t.Parallel()
+	_, g, _ := billing(t, inRange)
+	g.AwaitOwner(t, "orders", 4, "worker-2")
+	owner, ok := g.Owner("orders", 4)
+	require.True(t, ok)
+	require.Equal(t, "worker-2", owner)
+	_, ok = g.Owner("refunds", 0)
+	require.False(t, ok)
+	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireOwner(tb, "orders", 4, "worker-1") }),
+		"wanted orders-4 owned by worker-1; there was: worker-2 owns it: Stable")
+	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireOwner(tb, "refunds", 0, "worker-1") }), "nobody owns it")
+}
+
+func TestCommittedAndLag(t *testing.T) {
+	t.Parallel()
+	k, g, list := billing(t, inRange)
+	g.RequireLag(t, 0)
+	require.NoError(t, k.Topic("orders").Produce(fakekafka.V("a").On(0), fakekafka.V("b").On(0), fakekafka.V("c").On(4)))
+	g.RequireLag(t, 3)
+	require.Equal(t, int64(3), g.Lag())
+	require.Equal(t, fakekafka.NoError, list[0].Commit("orders", 0, 1))
+	g.RequireCommitted(t, "orders", 0, 1)
+	said := failure(t, func(tb testing.TB) { g.RequireLag(tb, 0) })
+	require.Contains(t, said, "wanted a lag of 0; there was: lag 2: orders-0: 1 (committed 1")
+	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireCommitted(tb, "orders", 4, 1) }), "no committed offset")
+	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireCommitted(tb, "orders", 0, 2) }), "there was: offset 1")
+
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		list[0].Commit("orders", 0, 2)
+		list[1].Commit("orders", 4, 1)
+	}()
+	g.AwaitLag(t, 0)
+	<-done
+	g.RequireLag(t, 0)
+	g.AwaitCommitted(t, "orders", 0, 2)
+	offset, ok := g.Committed("orders", 0)
+	require.True(t, ok)
+	require.Equal(t, int64(2), offset)
+}
+
+// A partition that no member fetches is not being consumed, whatever the assignment says.
+func TestAwaitFetchingSaysWhatIsNotFetched(t *testing.T) {
+	t.Parallel()
+	_, g, _ := billing(t, inRange, fakekafka.WaitLimit(50*time.Millisecond))
+	require.Contains(t, failure(t, func(tb testing.TB) { g.AwaitFetching(tb) }),
+		"wanted every owned partition to be fetched; after")
+	require.Contains(t, failure(t, func(tb testing.TB) { g.AwaitFetching(tb) }),
+		"worker-1 doesn't fetch orders 0-2; worker-2 doesn't fetch orders 3-5")
+}
+
+// A third member comes, and the rebalance stands for a second at the step where partitions are without an owner, if there is one.
+func TestInterruptions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		steps   []fakekafka.Step // each is held before the one before it is released
+		stopped int
+	}{
+		"range":              {[]fakekafka.Step{fakekafka.Sync}, 6},                        // everybody has given up everything
+		"cooperative-sticky": {[]fakekafka.Step{fakekafka.Sync, fakekafka.JoinBarrier}, 2}, // those that moved, until the second round
+		"consumer":           {[]fakekafka.Step{fakekafka.RevokeAck}, 0},                   // until its owner confirms, it is the owner's
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, g, _ := billing(t, kinds[name])
+			require.Empty(t, g.Interruptions())
+			hold := g.Hold(c.steps[0])
+			third := kinds[name]
+			third.ClientID = "worker-3"
+			joined := make(chan struct{})
+			go func() {
+				defer close(joined)
+				k.Join("billing", third)
+			}()
+			hold.Await(t)
+			for _, step := range c.steps[1:] {
+				next := g.Hold(step)
+				hold.Release()
+				next.Await(t)
+				hold = next
+			}
+			require.NoError(t, k.FastForward(time.Second))
+			hold.Release()
+			<-joined
+			g.AwaitStable(t, 3)
+			stopped := g.Interruptions()
+			require.Len(t, stopped, c.stopped)
+			for _, i := range stopped {
+				require.Equal(t, time.Second, i.Duration(), i.String())
+			}
+			g.RequireNoDoubleOwner(t)
+			if name != "range" {
+				g.RequireSticky(t)
+				require.Len(t, g.Moved(), 2)
+			}
+		})
+	}
+}
+
+// While nobody owns a partition its interruption isn't over.
+func TestInterruptionThatGoesOn(t *testing.T) {
+	t.Parallel()
+	k, g, list := billing(t, kinds["consumer"])
+	first := list[1].Owned()["orders"][0]
+	require.NoError(t, list[0].FallSilent())
+	require.Equal(t, fakekafka.NoError, list[1].Leave())
+	stopped := g.Interruptions()
+	require.Len(t, stopped, 3)
+	require.Zero(t, stopped[0].Duration())
+	require.Equal(t, fmt.Sprintf("orders-%d: nobody since worker-2 lost it (worker-2 left: left)", first), stopped[0].String())
+	require.NoError(t, k.FastForward(time.Second))
+	require.NoError(t, list[0].Speak())
+	g.AwaitStable(t, 1)
+	stopped = g.Interruptions()
+	require.Len(t, stopped, 3)
+	require.Equal(t, fmt.Sprintf("orders-%d: nobody for 1s, from worker-2 to worker-1 (worker-2 left: left)", first), stopped[0].String())
+}
+
+func TestRequireBalancedAndSticky(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 7), fakekafka.Topic("refunds", 7), fakekafka.ManualClock(start))
+	g := k.Group("billing")
+	m := fakekafka.Member{Topics: []string{"orders", "refunds"}}
+	k.JoinAll("billing", members(2, m)...)
+	g.AwaitStable(t, 2)
+	// range gives the first member the odd partition of each topic.
+	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireBalanced(tb) }), "worker-1: epoch 1, owns orders 0-3, refunds 0-3")
+
+	// range begins anew with the members in their order: the one that comes shifts those behind it.
+	first := fakekafka.Member{ClientID: "worker-0", InstanceID: "aaa", Topics: m.Topics}
+	k.Join("billing", first)
+	g.AwaitStable(t, 3)
+	said := failure(t, func(tb testing.TB) { g.RequireSticky(tb) })
+	require.Contains(t, said, "wanted at most 4 partitions to leave a member that stayed; there was")
+	require.Contains(t, said, "from worker-1 to")
+}
