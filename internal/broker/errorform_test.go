@@ -90,6 +90,9 @@ func TestEveryErrorHasAPlaceInEveryVersion(t *testing.T) {
 					body = body[1:] // tags of the header
 				}
 				require.NoError(t, req.ResponseKind().ReadFrom(body), "%s v%d %s", key, version, code)
+				if key == wire.TxnOffsetCommit && version < 2 && code == wire.CoordinatorLoadInProgress {
+					code = wire.CoordinatorNotAvailable // Kafka's own translation: these clients don't retry on the other
+				}
 				require.True(t, bytes.Contains(body, binary.BigEndian.AppendUint16(nil, uint16(code))), "%s v%d %s is nowhere in %x", key, version, code, body)
 			}
 		}
