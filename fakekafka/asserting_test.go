@@ -245,3 +245,38 @@ func TestRequireBalancedAndSticky(t *testing.T) {
 	require.Contains(t, said, "wanted at most 4 partitions to leave a member that stayed; there was")
 	require.Contains(t, said, "from worker-1 to")
 }
+
+// latest is a member whose client begins at the end of a partition that its group has committed nothing of.
+func latest(t *testing.T, k *fakekafka.Cluster, offset int64) *rawMember {
+	m := joinRaw(t, k, "billing", "worker-1")
+	req := fetchFrom(0, 0, 0, "orders", 0)
+	req.Topics[0].Partitions[0].FetchOffset = offset
+	dialRaw(t, k, "worker-1").ask(req)
+	return m
+}
+
+func TestRequireNothingSkipped(t *testing.T) {
+	t.Parallel()
+	k := startRaw(t)
+	g := k.Group("billing")
+	require.NoError(t, k.Topic("orders").Produce(fakekafka.V("a"), fakekafka.V("b")))
+	latest(t, k, 2)
+	g.AwaitFetching(t)
+	said := failure(t, func(tb testing.TB) { g.RequireNothingSkipped(tb) })
+	require.Contains(t, said, "wanted every record to be offered to an owner; skipped were: +")
+	require.Contains(t, said, "worker-1: orders-0 is fetched from 2 on, 2 records are skipped")
+	require.Len(t, g.Skipped(), 1)
+}
+
+func TestNothingIsSkippedBehindACommit(t *testing.T) {
+	t.Parallel()
+	k := startRaw(t)
+	g := k.Group("billing")
+	require.NoError(t, k.Topic("orders").Produce(fakekafka.V("a"), fakekafka.V("b")))
+	m := joinRaw(t, k, "billing", "worker-0")
+	require.NotNil(t, m.ask(m.commit(2)))
+	require.NoError(t, g.Member("worker-0").Evict())
+	latest(t, k, 2)
+	g.AwaitFetching(t)
+	g.RequireNothingSkipped(t)
+}
