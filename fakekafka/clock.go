@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing/synctest"
 	"time"
+
+	"github.com/fakekafka/fakekafka/internal/broker"
 )
 
 // ManualClock makes the brokers' time stand at start until FastForward moves it. It holds the timers of sessions, rebalances, retention and
@@ -14,6 +16,9 @@ func ManualClock(start time.Time) Option {
 	return func(o *options) error {
 		if start.IsZero() {
 			return errors.New("ManualClock: give the instant to begin at, such as time.Now()")
+		}
+		if start.Before(time.Unix(0, 0)) || start.After(broker.EndOfTime) {
+			return fmt.Errorf("ManualClock(%s): give an instant from 1970 to %s", start.Format(time.RFC3339), broker.EndOfTime.Format(time.DateOnly))
 		}
 		o.broker.ManualClock = start
 		return nil
@@ -29,6 +34,9 @@ func (k *Cluster) Now() time.Time { return k.b.Now() }
 // doesn't within WaitLimit of real time, the error names it. In a synctest bubble everybody finishes what they do before time moves on.
 func (k *Cluster) FastForward(d time.Duration) error {
 	k.mark.Helper()
+	if to := k.Now().Add(d); to.After(broker.EndOfTime) {
+		return k.steered(fmt.Sprintf("FastForward(%s)", d), fmt.Errorf("that would be in %d; the clock ends at %s", to.UTC().Year(), broker.EndOfTime.Format(time.DateOnly)))
+	}
 	var rest func()
 	if k.o.memory != nil {
 		rest = restInBubble

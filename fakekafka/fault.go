@@ -41,6 +41,8 @@ type FaultRule struct {
 	name   string
 	forced bool
 	added  bool
+	// nothing: a function that was given is nil.
+	nothing bool
 }
 
 // On begins a rule for requests of one API; [AnyAPI] takes all.
@@ -74,76 +76,85 @@ func (u *unfinished) all() []*FaultRule {
 	return slices.Clone(u.list)
 }
 
-func (f *FaultRule) with(format string, args ...any) *FaultRule {
-	f.name += fmt.Sprintf(format, args...)
+// with narrows the rule, which must not have begun: from then on requests read it.
+func (f *FaultRule) with(narrow func(*broker.Rule), format string, args ...any) *FaultRule {
+	f.k.mark.Helper()
+	how := fmt.Sprintf(format, args...)
+	if f.added {
+		_ = f.k.steered(f.name, fmt.Errorf("%s comes too late, the rule counts from its action on: put it before", how))
+		return f
+	}
+	narrow(f.rule)
+	f.name += how
 	return f
 }
 
 // Topic takes only requests that name this topic.
 func (f *FaultRule) Topic(name string) *FaultRule {
-	f.rule.Topic = name
-	return f.with(".Topic(%q)", name)
+	f.k.mark.Helper()
+	return f.with(func(r *broker.Rule) { r.Topic = name }, ".Topic(%q)", name)
 }
 
 // Partition takes only requests that name this partition (of Topic, if that is given).
 func (f *FaultRule) Partition(p int32) *FaultRule {
-	f.rule.Partition = p
-	return f.with(".Partition(%d)", p)
+	f.k.mark.Helper()
+	return f.with(func(r *broker.Rule) { r.Partition = p }, ".Partition(%d)", p)
 }
 
 // Group takes only requests for this group.
 func (f *FaultRule) Group(id string) *FaultRule {
-	f.rule.Group = id
-	return f.with(".Group(%q)", id)
+	f.k.mark.Helper()
+	return f.with(func(r *broker.Rule) { r.Group = id }, ".Group(%q)", id)
 }
 
 // From takes only requests of this client, by client.id.
 func (f *FaultRule) From(client string) *FaultRule {
-	f.rule.Client = client
-	return f.with(".From(%q)", client)
+	f.k.mark.Helper()
+	return f.with(func(r *broker.Rule) { r.Client = client }, ".From(%q)", client)
 }
 
 // Broker takes only requests to this broker, by node id.
 func (f *FaultRule) Broker(id int) *FaultRule {
-	f.rule.Broker = int32(id)
-	return f.with(".Broker(%d)", id)
+	f.k.mark.Helper()
+	return f.with(func(r *broker.Rule) { r.Broker = int32(id) }, ".Broker(%d)", id)
 }
 
 // Times acts on the first n matching requests only. Default: on all.
 func (f *FaultRule) Times(n int) *FaultRule {
-	f.rule.Times = n
-	return f.with(".Times(%d)", n)
+	f.k.mark.Helper()
+	return f.with(func(r *broker.Rule) { r.Times = n }, ".Times(%d)", n)
 }
 
 // After lets the first n matching requests pass.
 func (f *FaultRule) After(n int) *FaultRule {
-	f.rule.After = n
-	return f.with(".After(%d)", n)
+	f.k.mark.Helper()
+	return f.with(func(r *broker.Rule) { r.After = n }, ".After(%d)", n)
 }
 
 // When takes only requests for which fn answers true. It runs off the control loop and may call the API; a panic in it fails the test.
 func (f *FaultRule) When(fn func(*Call) bool) *FaultRule {
-	f.rule.When = func(c *broker.Call) bool { return fn(callOf(c)) }
-	return f.with(".When(…)")
+	f.k.mark.Helper()
+	f.nothing = f.nothing || fn == nil
+	return f.with(func(r *broker.Rule) { r.When = func(c *broker.Call) bool { return fn(callOf(c)) } }, ".When(…)")
 }
 
 // Forced allows Fail with a code that Apache Kafka never answers for this API.
 func (f *FaultRule) Forced() *FaultRule {
-	f.forced = true
-	return f.with(".Forced()")
+	f.k.mark.Helper()
+	return f.with(func(*broker.Rule) { f.forced = true }, ".Forced()")
 }
 
 // add makes the rule count.
 func (f *FaultRule) add(action string, a broker.Action) *FaultRule {
 	f.k.mark.Helper()
 	f.k.faults.finish(f)
-	f.with("%s", action)
-	f.rule.Name = f.name
+	name := f.name + action
 	if err := f.senseless(a); err != nil {
-		_ = f.k.steered(f.name, err)
+		_ = f.k.steered(name, err)
 		return f
 	}
-	f.rule.Action = a
+	f.added, f.name = true, name
+	f.rule.Name, f.rule.Action = name, a
 	f.k.b.AddRule(f.rule)
 	return f
 }
@@ -153,8 +164,10 @@ func (f *FaultRule) senseless(a broker.Action) error {
 	r := f.rule
 	api := API(r.Key)
 	switch {
-	case r.Name == "" || f.added:
+	case f.added:
 		return errors.New("the rule has its action already; begin another one with On")
+	case f.nothing:
+		return errors.New("there is no function: give one")
 	case (r.Topic != "" || r.Partition >= 0) && !broker.NamesTopics(r.Key):
 		return fmt.Errorf("%s requests name no topic; leave Topic and Partition out", api)
 	case r.Group != "" && !broker.NamesGroups(r.Key):
@@ -170,7 +183,6 @@ func (f *FaultRule) senseless(a broker.Action) error {
 			return err
 		}
 	}
-	f.added = true
 	return nil
 }
 
@@ -222,6 +234,7 @@ func (f *FaultRule) Drop() *FaultRule {
 // Reply answers what fn returns instead of handling the request. The response's version is set to the request's. fn runs off the control loop.
 func (f *FaultRule) Reply(fn func(*Call) kmsg.Response) *FaultRule {
 	f.k.mark.Helper()
+	f.nothing = f.nothing || fn == nil
 	return f.add(".Reply(…)", broker.Action{Reply: func(c *broker.Call) kmsg.Response {
 		resp := fn(callOf(c))
 		if resp != nil {
@@ -234,6 +247,7 @@ func (f *FaultRule) Reply(fn func(*Call) kmsg.Response) *FaultRule {
 // Observe shows fn each request with its answer (nil for a Fetch, which is not built as a kmsg struct), before that is sent. fn runs off the control loop.
 func (f *FaultRule) Observe(fn func(*Call)) *FaultRule {
 	f.k.mark.Helper()
+	f.nothing = f.nothing || fn == nil
 	return f.add(".Observe(…)", broker.Action{Observe: func(c *broker.Call) { fn(callOf(c)) }})
 }
 
@@ -304,7 +318,9 @@ func (h *Hold) Release() {
 func (h *Hold) open() {
 	h.k.mark.Helper()
 	if h.gate != nil {
-		h.k.b.RemoveRule(h.rule)
+		if h.rule != nil { // nil: there is no such step
+			h.k.b.RemoveRule(h.rule)
+		}
 		h.gate.Open()
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"strings"
 	"time"
 
 	"github.com/fakekafka/fakekafka/assignors"
@@ -125,6 +127,9 @@ func Advertise(host string) Option {
 	return func(o *options) error {
 		if host == "" {
 			return errors.New(`Advertise(""): give a host name or an address`)
+		}
+		if strings.ContainsAny(host, " /[]") || strings.Contains(host, ":") && net.ParseIP(host) == nil {
+			return fmt.Errorf("Advertise(%q): give a host name or an address alone; ports are the listeners' own", host)
 		}
 		o.broker.Advertise = host
 		return nil

@@ -102,6 +102,9 @@ func (m Member) spec(n int) (broker.ScriptSpec, error) {
 		Client: m.ClientID, Instance: m.InstanceID, Topics: m.Topics, Regex: m.Regex, Consumer: m.Protocol == Consumer, Assignors: m.Assignors,
 		Rack: m.Rack, Session: m.SessionTimeout, Rebalance: m.RebalanceTimeout, ByHand: m.ByHand, KeepOnLoss: m.RefuseRevoke,
 	}
+	if m.Protocol != Classic && m.Protocol != Consumer {
+		return s, fmt.Errorf("there is no protocol %d; there are Classic and Consumer", m.Protocol)
+	}
 	if s.Client == "" {
 		s.Client = fmt.Sprintf("member-%d", n)
 	}
@@ -249,6 +252,9 @@ func (m *ScriptedMember) Commit(topic string, partition int32, offset int64) Err
 func (m *ScriptedMember) Ask(req kmsg.Request) (kmsg.Response, error) {
 	done, cancel := m.answered()
 	defer cancel()
+	if req == nil {
+		return nil, m.k.steered(fmt.Sprintf("Ask of scripted member %s", m.name), errors.New("there is no request: give one"))
+	}
 	resp, err := m.s.Ask(done, req)
 	return resp, m.k.steered(fmt.Sprintf("Ask of scripted member %s", m.name), err)
 }

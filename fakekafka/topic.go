@@ -411,7 +411,7 @@ func (t *TopicHandle) Leader(partition int32) int {
 // AddPartitions adds n partitions.
 func (t *TopicHandle) AddPartitions(n int) error {
 	t.k.mark.Helper()
-	return t.k.steered("AddPartitions of topic "+t.name, t.k.b.GrowTopic(t.name, int32(n)))
+	return t.k.steered("AddPartitions of topic "+t.name, t.k.b.GrowTopic(t.name, n))
 }
 
 // SetConfig sets a topic config by Kafka's name; it takes effect at once.

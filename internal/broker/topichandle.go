@@ -153,17 +153,20 @@ func (c *Cluster) ApplyTopicRetention(name string) (segments int, err error) {
 	return segments, nil
 }
 
+// maxPartitionsAtOnce bounds what a test creates in one call: more is a mistake, and takes gigabytes.
+const maxPartitionsAtOnce = 1_000_000
+
 // GrowTopic adds n partitions.
-func (c *Cluster) GrowTopic(name string, n int32) error {
-	if n < 1 {
-		return fmt.Errorf("%d partitions to add: give a number from 1 on", n)
+func (c *Cluster) GrowTopic(name string, n int) error {
+	if n < 1 || n > maxPartitionsAtOnce {
+		return fmt.Errorf("%d partitions to add: give a number from 1 to %d", n, maxPartitionsAtOnce)
 	}
 	return c.onTopics(func(m *metadata) error {
 		t, err := c.needTopic(name)
 		if err != nil {
 			return err
 		}
-		assignments, refused := planGrowth(m, t, kmsg.CreatePartitionsRequestTopic{Topic: name, Count: int32(len(t.partitions)) + n})
+		assignments, refused := planGrowth(m, t, kmsg.CreatePartitionsRequestTopic{Topic: name, Count: int32(len(t.partitions) + n)})
 		if refused != nil {
 			return refused
 		}

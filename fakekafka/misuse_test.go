@@ -1,0 +1,121 @@
+package fakekafka_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/fakekafka"
+)
+
+// TestMisuse: a call that makes no sense fails the test with what is wrong and what to do; it neither panics nor hangs.
+func TestMisuse(t *testing.T) {
+	t.Parallel()
+	rec := &recorder{TB: t}
+	k := fakekafka.Start(rec, fakekafka.Topic("t", 1), fakekafka.Brokers(2), fakekafka.WaitLimit(time.Second))
+	member := k.Join("g", fakekafka.Member{Topics: []string{"t"}})
+	observed := k.On(fakekafka.Metadata).Observe(func(*fakekafka.Call) {})
+	dialRaw(t, k, "c").ask(metadataRequest())
+	for _, c := range []struct {
+		call func()
+		says string
+	}{
+		{func() { k.Broker(0).Addr() }, "there is no broker 0; node ids are 1 to 2"},
+		{func() { k.Broker(3).Addr() }, "there is no broker 3"},
+		{func() { k.Group("g").Hold("Nap").Release() }, `there is no step "Nap"`},
+		{func() { k.Join("g", fakekafka.Member{Protocol: 9}).Leave() }, "there is no protocol 9"},
+		{func() { _, _ = member.Ask(nil) }, "there is no request: give one"},
+		{func() {
+			req := kmsg.NewPtrHeartbeatRequest()
+			req.Version = 99
+			_, _ = member.Ask(req)
+		}, "there is no Heartbeat v99"},
+		{func() { _ = k.Topic("t").AddPartitions(1<<32 + 1) }, "give a number from 1 to 1000000"},
+		{func() { _ = k.FastForward(1<<63 - 1) }, "the clock ends at 2200-01-01"},
+		{func() { _ = k.FastForward(-1) }, "time doesn't go back"},
+		{func() { k.On(fakekafka.Fetch).Observe(nil) }, "there is no function: give one"},
+		{func() { k.On(fakekafka.Fetch).When(nil).Drop() }, "there is no function: give one"},
+		{func() { observed.Times(2) }, ".Times(2) comes too late, the rule counts from its action on: put it before"},
+	} {
+		before := len(rec.errors())
+		within(t, c.says, c.call)
+		require.Contains(t, rec.errors()[before:], c.says)
+	}
+	rec.end()
+}
+
+func TestOptionsOutOfRange(t *testing.T) {
+	t.Parallel()
+	for says, opt := range map[string]fakekafka.Option{
+		"give an instant from 1970":                   fakekafka.ManualClock(time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)),
+		"give an instant from 1970 to 2200":           fakekafka.ManualClock(time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC)),
+		"Kafka has no API of this name":               fakekafka.Ignore("Nonsense"),
+		`Advertise("host:9092"): give a host name or`: fakekafka.Advertise("host:9092"),
+	} {
+		_, err := fakekafka.New(opt)
+		require.ErrorContains(t, err, says)
+	}
+}
+
+// TestEverythingAtOnce steers one cluster from many goroutines: nothing hangs, and no partition has two owners.
+func TestEverythingAtOnce(t *testing.T) {
+	t.Parallel()
+	k, err := fakekafka.New(fakekafka.Topic("t", 6), fakekafka.Brokers(2), fakekafka.WaitLimit(10*time.Second))
+	require.NoError(t, err)
+	defer k.Close()
+	within(t, "steering from many goroutines", func() {
+		var wg sync.WaitGroup
+		times := func(n int, fn func(i int)) {
+			wg.Go(func() {
+				for i := range n {
+					fn(i)
+				}
+			})
+		}
+		for w := range 2 {
+			times(4, func(int) { _ = k.FastForward(time.Hour) })
+			times(4, func(i int) {
+				k.Join("classic", fakekafka.Member{ClientID: fmt.Sprintf("%d-%d", w, i), Topics: []string{"t"}})
+			})
+			times(4, func(i int) {
+				m := k.Join("consumer", fakekafka.Member{ClientID: fmt.Sprintf("%d-%d", w, i), Topics: []string{"t"}, Protocol: fakekafka.Consumer})
+				if i%2 == 0 {
+					m.Leave()
+				}
+			})
+			times(8, func(int) { _ = k.Broker(w + 1).Restart() })
+			times(8, func(int) { _ = k.Group("classic").ReloadCoordinator(); _ = k.Group("consumer").Rebalance() })
+			times(8, func(i int) { _ = k.Group("consumer").MoveCoordinator(i%2 + 1); _ = k.Topic("t").MoveLeader(0, i%2+1) })
+			times(8, func(int) { _ = k.Group("classic").State(); _ = k.Timeline(); k.FetchSessions().EvictAll() })
+			times(4, func(int) { k.Group("classic").Hold(fakekafka.JoinBarrier).Release() })
+		}
+		wg.Wait()
+	})
+	k.Group("classic").RequireNoDoubleOwner(t)
+	k.Group("consumer").RequireNoDoubleOwner(t)
+}
+
+func TestCloseDuringFastForward(t *testing.T) {
+	t.Parallel()
+	k, err := fakekafka.New(fakekafka.Topic("t", 100))
+	require.NoError(t, err)
+	k.Join("g", fakekafka.Member{Topics: []string{"t"}, Protocol: fakekafka.Consumer})
+	moved := make(chan error, 1)
+	go func() { moved <- k.FastForward(100 * 365 * 24 * time.Hour) }()
+	within(t, "Close while FastForward runs", func() {
+		k.Close()
+		<-moved
+	})
+}
+
+func TestFastForwardOfAYear(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("t", 1), fakekafka.ManualClock(time.Now()))
+	before := k.Now()
+	within(t, "a year", func() { require.NoError(t, k.FastForward(365*24*time.Hour)) })
+	require.Equal(t, 365*24*time.Hour, k.Now().Sub(before))
+}
