@@ -44,6 +44,7 @@ func ExampleCluster_Requests() {
 	k := newCluster()
 	defer k.Close()
 	k.Join("billing", fakekafka.Member{ClientID: "worker-1", Topics: []string{"orders"}})
+	must(k.Group("billing").Stable(context.Background(), 1))
 	fmt.Println(k.Requests(fakekafka.JoinGroup).From("worker-1").Count())
 	fmt.Println(k.Requests(fakekafka.SyncGroup).Group("billing").Count())
 	// Output:
