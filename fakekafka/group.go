@@ -398,7 +398,8 @@ func (g *Group) RequireCommitted(tb testing.TB, topic string, partition int32, o
 }
 
 // Lag is how many records the group has still to commit: over every partition that it has committed or that a member owns, the log's
-// end less the committed offset (less the log's start where none is committed).
+// end less the committed offset (less the log's start where none is committed). Where nothing but markers of transactions is left, which
+// no consumer is given, there is no lag.
 func (g *Group) Lag() int64 {
 	var lag int64
 	g.k.b.Look(func() { lag, _ = g.lag() })
@@ -437,7 +438,7 @@ func (g *Group) lag() (int64, string) {
 			continue
 		}
 		from := max(at[k], start)
-		if d := end - from; d > 0 {
+		if d := end - from; d > 0 && !g.k.b.OnlyMarkers(k.topic, k.p, from) {
 			total += d
 			committed := "nothing committed"
 			if at[k] >= 0 {

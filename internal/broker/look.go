@@ -20,6 +20,22 @@ func (c *Cluster) LogEnds(topicName string, index int32) (start, end int64, ok b
 	return p.log.LogStart(), p.log.HighWatermark(), true
 }
 
+// OnlyMarkers tells whether there is nothing from an offset on but markers of transactions, which no consumer is given.
+func (c *Cluster) OnlyMarkers(topicName string, index int32, from int64) bool {
+	p := c.meta.Load().partition(topicName, index)
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for b := range p.log.Batches(from) {
+		if !b.Control() {
+			return false
+		}
+	}
+	return true
+}
+
 // HeldAt tells whether a group stands at a held step. On the loop.
 func (c *Cluster) HeldAt(group string, step groups.Step) bool {
 	t := c.meta.Load().topics[offsetsTopic]
