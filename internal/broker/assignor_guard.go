@@ -27,11 +27,13 @@ func (g guardedAssignor) Name() string { return g.name }
 
 func (g guardedAssignor) Assign(in assignors.ServerInput) (out map[string]assignors.Partitions, err error) {
 	where := fmt.Sprintf("the server-side assignor %q", g.name)
-	result := g.c.startUser(where, func() func() {
-		o, e := g.inner.Assign(in)
-		return func() { out, err = o, e }
-	})
-	take, ok := g.c.loop.lend(result, assignorPatience, g.c.closing)
+	start := func() <-chan func() {
+		return g.c.startUser(where, func() func() {
+			o, e := g.inner.Assign(in)
+			return func() { out, err = o, e }
+		})
+	}
+	take, ok := g.c.loop.lend(start, assignorPatience, g.c.closing)
 	switch {
 	case take != nil:
 		take()

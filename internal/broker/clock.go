@@ -46,8 +46,11 @@ func (c *clock) moveTo(t time.Time) {
 // recordTime is what a record's timestamp is judged against: the later of both clocks, so that a client that lives in
 // the machine's time can produce to a broker whose manual clock stands in the past, and the other way round.
 func (c *clock) recordTime() time.Time {
-	now, machine := c.Now(), time.Now()
-	if machine.After(now) {
+	now := c.Now()
+	if !c.manual { // it is the machine's, or ahead of that
+		return now
+	}
+	if machine := time.Now(); machine.After(now) {
 		return machine
 	}
 	return now

@@ -455,17 +455,3 @@ func (c *Cluster) noteRule(rule *Rule, r *request, what string) {
 	}
 	c.note(e)
 }
-
-// Connected names the clients that are connected now: client id and address, sorted.
-func (c *Cluster) Connected() []string {
-	var all []string
-	for _, n := range c.nodes {
-		n.mu.Lock()
-		for cn := range n.conns {
-			all = append(all, fmt.Sprintf("%q (%s)", cn.clientID(), cn.nc.RemoteAddr()))
-		}
-		n.mu.Unlock()
-	}
-	slices.Sort(all)
-	return all
-}

@@ -18,7 +18,7 @@ func (n *node) closeIdle(idle time.Duration, l net.Listener) {
 	next := now.Add(idle)
 	n.mu.Lock()
 	var cut []*conn
-	for c := range n.conns {
+	for _, c := range n.sortedConns() {
 		if at := time.Unix(0, c.active.Load()).Add(idle); !at.After(now) {
 			cut = append(cut, c)
 		} else if at.Before(next) {

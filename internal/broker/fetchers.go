@@ -18,8 +18,8 @@ type fetcher struct {
 // assigned is told of an assignment: what the member gained must be fetched by its client. On the loop.
 func (c *Cluster) assigned(e groups.Event) {
 	m := c.meta.Load()
-	for topicName, ps := range e.Partitions {
-		for _, index := range ps {
+	for _, topicName := range sortedKeys(e.Partitions) {
+		for _, index := range e.Partitions[topicName] {
 			if p := m.partition(topicName, index); p != nil {
 				p.expectFetch(e.Group, e.ClientID, e.Member)
 			}

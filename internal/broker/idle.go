@@ -28,13 +28,11 @@ func (c *conn) waiting() func() {
 func (c *Cluster) Busy() []string {
 	var busy []string
 	for _, n := range c.nodes {
-		n.mu.Lock()
-		for cn := range n.conns {
+		for _, cn := range n.connections() {
 			if cn.doing.Load() == handles {
 				busy = append(busy, fmt.Sprintf("a request of client %q at broker %d is in flight", cn.clientID(), n.id))
 			}
 		}
-		n.mu.Unlock()
 	}
 	for _, group := range sortedKeys(c.groups.scripts.byGroup) {
 		for _, s := range c.groups.scripts.byGroup[group] {

@@ -11,11 +11,7 @@ import (
 func (c *Cluster) StillConnected(patience time.Duration) []string {
 	var conns []*conn
 	for _, n := range c.nodes {
-		n.mu.Lock()
-		for cn := range n.conns {
-			conns = append(conns, cn)
-		}
-		n.mu.Unlock()
+		conns = append(conns, n.connections()...)
 	}
 	limit := make(chan struct{})
 	timer := time.AfterFunc(patience, func() { close(limit) })

@@ -113,11 +113,12 @@ func (l *loop) look(fn func()) {
 	}
 }
 
-// lend waits for user code in the middle of a step, and lets that look at the state meanwhile. Without a function the code came to no good end (ok false),
-// or not in time. On the loop.
-func (l *loop) lend(result <-chan func(), patience time.Duration, closing <-chan struct{}) (take func(), ok bool) {
-	l.lent.Store(true)
+// lend starts user code in the middle of a step, waits for it, and lets it look at the state meanwhile. Without a function the code came to no good end
+// (ok false), or not in time. On the loop.
+func (l *loop) lend(start func() (result <-chan func()), patience time.Duration, closing <-chan struct{}) (take func(), ok bool) {
+	l.lent.Store(true) // before the code runs: its first look must find it so
 	defer l.lent.Store(false)
+	result := start()
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	for {

@@ -1,9 +1,12 @@
 package broker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -97,6 +100,18 @@ func sleepUnless(d time.Duration, stopped <-chan struct{}) bool {
 	}
 }
 
+// connections are the open ones in the order in which they were accepted, so that what is done to all of them has the same order in every run.
+func (n *node) connections() []*conn {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.sortedConns()
+}
+
+// sortedConns is connections with n.mu held.
+func (n *node) sortedConns() []*conn {
+	return slices.SortedFunc(maps.Keys(n.conns), func(a, b *conn) int { return cmp.Compare(a.id, b.id) })
+}
+
 // stop closes the listener and cuts the connections.
 func (n *node) stop(why string) {
 	n.mu.Lock()
@@ -108,10 +123,7 @@ func (n *node) stop(why string) {
 			n.idle.Stop()
 		}
 	}
-	conns := make([]*conn, 0, len(n.conns))
-	for c := range n.conns {
-		conns = append(conns, c)
-	}
+	conns := n.sortedConns()
 	n.mu.Unlock()
 	if l != nil {
 		l.Close()

@@ -37,7 +37,10 @@ type countKey struct {
 }
 
 func (l *requestLog) add(r *request) {
-	e := RequestEntry{At: time.Now(), Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id}
+	if r.script != nil {
+		r.conn.touch() // a script's request comes through no socket
+	}
+	e := RequestEntry{At: time.Unix(0, r.conn.active.Load()), Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id}
 	if IsGroupKey(r.key) {
 		if g := groupsOf(r.body); len(g) == 1 {
 			e.Group = g[0]
@@ -99,11 +102,9 @@ func (c *Cluster) Requests(q RequestQuery) (count int, recent []RequestEntry) {
 	defer c.logs.Unlock()
 	logs := []*requestLog{&c.ended}
 	for _, n := range c.nodes {
-		n.mu.Lock()
-		for cn := range n.conns {
+		for _, cn := range n.connections() {
 			logs = append(logs, cn.requests)
 		}
-		n.mu.Unlock()
 	}
 	for _, l := range logs {
 		l.mu.Lock()
