@@ -22,7 +22,7 @@ func (s *Shard) joinConsumerGroup(g *group, c Command, req *kmsg.JoinGroupReques
 			s.reply(c.Ticket, joinError(req, req.MemberID, errUnknownMemberID))
 			return true
 		}
-		s.stopGroup(g.consumer)
+		s.stopTimer(g.consumer.assign)
 		tx := s.beginTx(g.id)
 		for _, r := range s.consumerTombstones(g) {
 			tx.add(r)

@@ -51,9 +51,7 @@ type consumerSoft struct {
 	// freed are the members for whom a partition became free.
 	freed map[string]struct{}
 	// assign fires when a target that is due later (assignment interval) may be computed.
-	assign *timer
-	// resolve fires the resolution of the group's expressions.
-	resolve   *timer
+	assign    *timer
 	principal string // of the request that asked for the resolution
 	// heldAt is the assignment epoch at which heartbeats were last let go.
 	heldAt int32

@@ -16,6 +16,7 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 	if !isNew {
 		was = g.members[b.member].memberAttributes
 	}
+	resolved := g.resolutions()
 	regex, r := regexChange(g, was.regex, attributes.regex)
 	if r != nil {
 		return r
@@ -49,7 +50,7 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 	})
 	s.maybeBump(b.tx, g, namesChanged || regex.bumps || b.cause != "", cause)
 
-	b.tx.onDone = append(b.tx.onDone, func() { s.maybeResolve(g, b.client.Principal, b.newExpression) })
+	b.tx.onDone = append(b.tx.onDone, func() { s.maybeResolve(g, resolved, b.client.Principal, b.newExpression) })
 	if g.assignmentEpoch < g.groupEpoch {
 		if s.cfg.Prompt {
 			b.tx.commit()

@@ -138,32 +138,39 @@ func wholeName(expression string) (*regexp.Regexp, error) {
 // rebalances there is none.
 const regexPause = 10 * time.Second
 
-// regexDelay is what the resolution takes under Kafka's timings. There it is the work of a background thread whose result is stored
-// some time after the answer; a client that asks at once hears of the time before.
-const regexDelay = 200 * time.Millisecond
+// resolutions is what of a group's resolved expressions decides whether they are resolved again. A request is judged by what there was
+// before it: an expression that it drops still holds the resolution of the one it brings back.
+type resolutions struct {
+	count   int
+	at      int64 // of the last one, Unix milliseconds
+	version int64 // of the metadata it looked at
+}
 
-// maybeResolve asks for a resolution of the group's expressions, if one is due: with prompt rebalances at the end of this turn. The topics are
-// filtered by what the principal of the asking request may see.
-func (s *Shard) maybeResolve(g *consumerGroup, principal string, newExpression bool) {
+func (g *consumerGroup) resolutions() resolutions {
+	if g == nil {
+		return resolutions{}
+	}
+	r := resolutions{count: len(g.regexes)}
+	for _, resolved := range g.regexes {
+		if resolved.at >= r.at {
+			r.at, r.version = resolved.at, resolved.version
+		}
+	}
+	return r
+}
+
+// maybeResolve asks for a resolution of the group's expressions at the end of this turn, if one is due. The topics are filtered by what
+// the principal of the asking request may see.
+func (s *Shard) maybeResolve(g *consumerGroup, before resolutions, principal string, newExpression bool) {
 	if len(g.regexUsers) == 0 || s.isResolving(g) {
 		return
 	}
 	g.principal = principal
-	last, version, any := g.lastResolution()
-	age := time.Duration(s.now.UnixMilli()-last) * time.Millisecond
-	if any && age <= regexPause && !s.cfg.Prompt {
+	age := time.Duration(s.now.UnixMilli()-before.at) * time.Millisecond
+	if before.count > 0 && age <= regexPause && !s.cfg.Prompt {
 		return
 	}
-	if newExpression || len(g.regexUsers) != len(g.regexes) || version < s.meta.LastCreated() || age > s.cfg.ConsumerRegexRefresh {
-		if !s.cfg.Prompt {
-			g.resolve = &timer{kind: timerRegex, group: g.id, fire: func() {
-				if group := s.groups[g.id]; group != nil && group.consumer == g {
-					s.resolveRegexes(g)
-				}
-			}}
-			s.startTimer(g.resolve, regexDelay)
-			return
-		}
+	if newExpression || len(g.regexUsers) != before.count || before.version < s.meta.LastCreated() || age > s.cfg.ConsumerRegexRefresh {
 		if s.turn.resolving == nil {
 			s.turn.resolving = make(map[string]struct{})
 		}
@@ -173,17 +180,7 @@ func (s *Shard) maybeResolve(g *consumerGroup, principal string, newExpression b
 
 func (s *Shard) isResolving(g *consumerGroup) bool {
 	_, ok := s.turn.resolving[g.id]
-	return ok || g.resolve != nil && g.resolve.running
-}
-
-// lastResolution is when the expressions were last resolved, and at which version of the metadata.
-func (g *consumerGroup) lastResolution() (at, version int64, any bool) {
-	for _, r := range g.regexes {
-		if !any || r.at > at {
-			at, version, any = r.at, r.version, true
-		}
-	}
-	return at, version, any
+	return ok
 }
 
 // resolveRegexes matches all expressions of a group against all topics, in one write. The assignor is not run: the next

@@ -104,18 +104,13 @@ func (s *Shard) consumerLoaded(g *group) {
 	}
 }
 
-func (s *Shard) stopGroup(g *consumerGroup) {
-	s.stopTimer(g.assign)
-	s.stopTimer(g.resolve)
-}
-
 // consumerUnload stops the timers. No member waits for an answer but those whose heartbeats are held.
 func (s *Shard) consumerUnload(g *group) {
 	for _, m := range g.consumer.members {
 		s.stopMember(m)
 	}
 	delete(s.turn.resolving, g.id)
-	s.stopGroup(g.consumer)
+	s.stopTimer(g.consumer.assign)
 	for _, b := range g.consumer.waiting {
 		b.refuse(&refusal{code: errNotCoordinator})
 	}

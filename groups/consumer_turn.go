@@ -254,7 +254,7 @@ func (s *Shard) consumerMetadataChanged(old Metadata) {
 			s.markChanged(g)
 		}
 		if s.cfg.Prompt {
-			s.maybeResolve(g, g.principal, false)
+			s.maybeResolve(g, g.resolutions(), g.principal, false)
 		}
 	}
 }

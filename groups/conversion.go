@@ -275,7 +275,7 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, leaving []*consumerMember, j
 	tx.add(groupRecord(g, assignments)) // sets the members' assignments
 	tx.onDone = append(tx.onDone, func() {
 		s.emit(Event{Group: g.id, Kind: EventConverted, Epoch: c.generation, Cause: "only members of the classic protocol are left"})
-		s.stopGroup(old)
+		s.stopTimer(old.assign)
 		for _, m := range everyone {
 			s.stopMember(m)
 		}

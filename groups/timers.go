@@ -21,11 +21,10 @@ const (
 	timerExpectMembers                  // the limit of ExpectMembers
 	timerExpiration                     // clean-up of offsets and groups
 	timerAssignment                     // a delayed run of the server-side assignor
-	timerRegex                          // resolution of regular expressions
 )
 
 func (k timerKind) String() string {
-	return [...]string{"session", "join", "initial-delay", "sync", "revocation", "hold", "second-round", "expect-members", "expiration", "assignment", "regex"}[k]
+	return [...]string{"session", "join", "initial-delay", "sync", "revocation", "hold", "second-round", "expect-members", "expiration", "assignment"}[k]
 }
 
 // timer is one entry of the shard's heap while it runs.
