@@ -17,6 +17,12 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 		was = g.members[b.member].memberAttributes
 	}
 	resolved := g.resolutions()
+	// What the group is taken for by a target that is due already: see takeForHomogeneous.
+	wasHomogeneous := g != nil && g.assignmentEpoch < g.groupEpoch && g.homogeneous()
+	epoch := int32(0)
+	if g != nil && g.metadataSeen == s.meta.Version() {
+		epoch = g.groupEpoch
+	}
 	regex, r := regexChange(g, was.regex, attributes.regex)
 	if r != nil {
 		return r
@@ -58,7 +64,11 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 			s.markChanged(g)
 			return nil
 		}
-		if r := s.maybeAssign(b.tx, g); r != nil {
+		homogeneous := g.homogeneous()
+		if g.groupEpoch == epoch {
+			homogeneous = wasHomogeneous
+		}
+		if r := s.maybeAssign(b.tx, g, homogeneous); r != nil {
 			return r
 		}
 	}

@@ -62,21 +62,6 @@ func hashTopic(h hash.Hash64, t Topic) {
 	}
 }
 
-// homogeneous says whether all members subscribe to the same topics, as Kafka tells the assignor.
-func (g *consumerGroup) homogeneous() bool {
-	if len(g.regexUsers) > 0 {
-		for _, users := range g.regexUsers {
-			return len(g.regexUsers) == 1 && users == len(g.members) && len(g.nameUsers) == 0
-		}
-	}
-	for _, users := range g.nameUsers {
-		if users != len(g.members) {
-			return false
-		}
-	}
-	return true
-}
-
 // resolvedRegex is what an expression matched when it was last looked at.
 type resolvedRegex struct {
 	topics  []string // ascending

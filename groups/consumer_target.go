@@ -39,12 +39,13 @@ func (s *Shard) chosenAssignor(g *consumerGroup) assignors.ServerAssignor {
 	return best
 }
 
-// maybeAssign computes the target if the assignment interval lets it; if not, the group goes on with the one it has.
-func (s *Shard) maybeAssign(tx *consumerTx, g *consumerGroup) *refusal {
+// maybeAssign computes the target if the assignment interval lets it; if not, the group goes on with the one it has. homogeneous is
+// what the group is taken for (homogeneous.go).
+func (s *Shard) maybeAssign(tx *consumerTx, g *consumerGroup, homogeneous bool) *refusal {
 	if g.assignmentEpoch >= g.groupEpoch || s.now.Before(s.assignmentDue(g)) || s.assignmentHeldBack(g) {
 		return nil
 	}
-	return s.computeTarget(tx, g)
+	return s.computeTarget(tx, g, homogeneous)
 }
 
 // assignmentDue is when the next target may be computed.
@@ -81,12 +82,15 @@ func (s *Shard) assignNow(g *consumerGroup) {
 }
 
 // computeTarget runs the assignor over the whole group. Only members whose target changed are written.
-func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup) *refusal {
+func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup, homogeneous bool) *refusal {
 	assignor := s.chosenAssignor(g)
 	if assignor == nil {
 		return broken("no server-side assignor is configured (group.consumer.assignors)")
 	}
 	in := s.assignorInput(g)
+	if homogeneous && !in.Homogeneous {
+		takeForHomogeneous(&in, assignor.Name())
+	}
 	assign := assignor.Assign
 	if ordered, ok := assignor.(assignors.OrderedServerAssignor); ok {
 		assign = ordered.AssignOrdered

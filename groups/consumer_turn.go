@@ -66,7 +66,7 @@ func (s *Shard) flushGroup(g *consumerGroup) {
 	var failed *refusal
 	if s.cfg.Prompt && !g.empty() && g.assignmentEpoch < g.groupEpoch {
 		tx := s.beginTx(g.id)
-		if failed = s.maybeAssign(tx, g); failed != nil {
+		if failed = s.maybeAssign(tx, g, g.homogeneous()); failed != nil {
 			tx.rollback()
 		} else {
 			tx.commit()

@@ -35,11 +35,14 @@ func (s *hashSet) add(n int32) {
 
 // inOrder is the set as an iterator walks it.
 func (s *hashSet) inOrder() []int32 {
-	mask := int32(s.capacity - 1)
-	bucket := func(n int32) int32 { return (n ^ int32(uint32(n)>>16)) & mask }
 	out := slices.Clone(s.numbers)
-	slices.SortStableFunc(out, func(a, b int32) int { return int(bucket(a)) - int(bucket(b)) })
+	slices.SortStableFunc(out, func(a, b int32) int { return s.bucket(a) - s.bucket(b) })
 	return out
+}
+
+// bucket is where a hash code is kept.
+func (s *hashSet) bucket(hash int32) int {
+	return int((hash ^ int32(uint32(hash)>>16)) & int32(s.capacity-1))
 }
 
 // iterationOrder are the lists of a target record as the sets made of them are walked. Where nothing differs from the ascending

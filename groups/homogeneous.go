@@ -1,0 +1,70 @@
+package groups
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/fakekafka/fakekafka/assignors"
+)
+
+// homogeneous says whether all members subscribe to the same topics, as Kafka tells the assignor.
+func (g *consumerGroup) homogeneous() bool {
+	if len(g.regexUsers) > 0 {
+		for _, users := range g.regexUsers {
+			return len(g.regexUsers) == 1 && users == len(g.members) && len(g.nameUsers) == 0
+		}
+	}
+	for _, users := range g.nameUsers {
+		if users != len(g.members) {
+			return false
+		}
+	}
+	return true
+}
+
+// takeForHomogeneous gives all members the topics of one. Kafka counts subscriptions anew only when a heartbeat moves the epoch or
+// looks at the metadata again. A target that was due before, and is computed by the join of a member that does neither (it names no
+// topic, or has an expression that isn't resolved yet), is computed as for the members there were, and its assignors look at the
+// first one's topics alone. Nobody is assigned what it doesn't subscribe to, but somebody may lack what it does until the next epoch.
+func takeForHomogeneous(in *assignors.ServerInput, assignor string) {
+	var before func(a, b *assignors.ServerMember) int
+	switch assignor {
+	case "uniform": // the first in the order of a hash map
+		before = func(a, b *assignors.ServerMember) int {
+			return bucket(a.ID, len(in.Members)) - bucket(b.ID, len(in.Members))
+		}
+	case "range": // static members first
+		before = func(a, b *assignors.ServerMember) int {
+			switch {
+			case a.InstanceID != nil && b.InstanceID != nil:
+				return strings.Compare(*a.InstanceID, *b.InstanceID)
+			case a.InstanceID != nil:
+				return -1
+			case b.InstanceID != nil:
+				return 1
+			}
+			return strings.Compare(a.ID, b.ID)
+		}
+	default:
+		return
+	}
+	first := slices.MinFunc(in.Members, func(a, b assignors.ServerMember) int { return before(&a, &b) })
+	for i := range in.Members {
+		in.Members[i].Topics = first.Topics
+	}
+	in.Homogeneous = true
+}
+
+// bucket is where a Java hash map that has grown to n entries keeps a string.
+func bucket(s string, n int) int {
+	h := int32(0)
+	for _, c := range utf16.Encode([]rune(s)) {
+		h = 31*h + int32(c)
+	}
+	table := hashSet{capacity: 16}
+	for n*4 > table.capacity*3 {
+		table.capacity *= 2
+	}
+	return table.bucket(h)
+}
