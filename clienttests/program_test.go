@@ -18,17 +18,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestJava(t *testing.T) {
+func TestJava(t *testing.T)             { stories(t, javaStory(t), "lz4", "zstd") }
+func TestJavaTransactions(t *testing.T) { transactions(t, javaStory(t)) }
+
+func javaStory(t *testing.T) program {
 	need(t, "java", "-version")
 	need(t, "javac", "-version")
 	need(t, "mvn", "-version")
 	dir := prepared(t, "java", "mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib")
-	out, err := exec.Command("javac", "-cp", filepath.Join(dir, "lib", "*"), "-d", filepath.Join(dir, "classes"), filepath.Join(dir, "Story.java")).CombinedOutput()
+	classes := t.TempDir()
+	out, err := exec.Command("javac", "-cp", filepath.Join(dir, "lib", "*"), "-d", classes, filepath.Join(dir, "Story.java")).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	classes := strings.Join([]string{filepath.Join(dir, "classes"), filepath.Join(dir, "lib", "*")}, string(os.PathListSeparator))
-	stories(t, program{dir: dir, argv: []string{
-		"java", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classes, "Story",
-	}}, "lz4", "zstd")
+	path := strings.Join([]string{classes, filepath.Join(dir, "lib", "*")}, string(os.PathListSeparator))
+	return program{dir: dir, argv: []string{
+		"java", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", path, "Story",
+	}}
 }
 
 func TestPython(t *testing.T) {
@@ -137,6 +141,21 @@ func (p program) create(ctx context.Context, addr, topic string, partitions int)
 
 func (p program) produce(ctx context.Context, addr, topic, codec string, recs []record) error {
 	_, err := p.run(ctx, recs, addr, "produce", topic, codec)
+	return err
+}
+
+func (p program) transact(ctx context.Context, addr, id, topic, source, group string, rounds []round) error {
+	var recs []record
+	var spec []string
+	for _, r := range rounds {
+		recs = append(recs, r.recs...)
+		end := "abort"
+		if r.commit {
+			end = "commit"
+		}
+		spec = append(spec, fmt.Sprintf("%d:%d:%s", len(r.recs), r.offset, end))
+	}
+	_, err := p.run(ctx, recs, addr, "transact", topic, id, source, group, strings.Join(spec, ","))
 	return err
 }
 

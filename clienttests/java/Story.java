@@ -15,11 +15,14 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
@@ -32,6 +35,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * Story ADDR create TOPIC PARTITIONS
  * Story ADDR produce TOPIC CODEC            records on standard input
  * Story ADDR consume TOPIC GROUP MEMBERS N  deliveries on standard output
+ * Story ADDR transact TOPIC ID SOURCE GROUP ROUNDS  records on standard input, for rounds such as 100:10:commit,100:20:abort
  * </pre>
  */
 public final class Story {
@@ -39,6 +43,7 @@ public final class Story {
         switch (args[1]) {
             case "create" -> create(args[0], args[2], Integer.parseInt(args[3]));
             case "produce" -> produce(args[0], args[2], args[3]);
+            case "transact" -> transact(args[0], args[2], args[3], args[4], args[5], args[6]);
             case "consume" -> consume(args[0], args[2], args[3], Integer.parseInt(args[4]), Integer.parseInt(args[5]));
             default -> throw new IllegalArgumentException(args[1]);
         }
@@ -56,17 +61,44 @@ public final class Story {
         try (KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(conf, new ByteArraySerializer(), new ByteArraySerializer())) {
             List<Future<RecordMetadata>> sent = new ArrayList<>();
             for (String line; (line = in.readLine()) != null; ) {
-                String[] f = line.split("\t");
-                List<Header> headers = new ArrayList<>();
-                for (int h = 3; h < f.length; h += 2) {
-                    headers.add(new RecordHeader(new String(decode(f[h]), StandardCharsets.UTF_8), decode(f[h + 1])));
-                }
-                byte[] value = f.length < 3 ? new byte[0] : f[2].equals("-") ? null : decode(f[2]); // split drops an empty last field
-                sent.add(producer.send(new ProducerRecord<>(topic, null, Long.parseLong(f[0]), decode(f[1]), value, headers)));
+                sent.add(producer.send(record(topic, line)));
             }
             producer.flush();
             for (Future<RecordMetadata> s : sent) {
                 s.get();
+            }
+        }
+    }
+
+    private static ProducerRecord<byte[], byte[]> record(String topic, String line) {
+        String[] f = line.split("\t", -1);
+        List<Header> headers = new ArrayList<>();
+        for (int h = 3; h < f.length; h += 2) {
+            headers.add(new RecordHeader(new String(decode(f[h]), StandardCharsets.UTF_8), decode(f[h + 1])));
+        }
+        byte[] value = f[2].equals("-") ? null : decode(f[2]);
+        return new ProducerRecord<>(topic, null, Long.parseLong(f[0]), decode(f[1]), value, headers);
+    }
+
+    private static void transact(String addr, String topic, String id, String source, String group, String rounds) throws Exception {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
+        Map<String, Object> conf = Map.of("bootstrap.servers", addr, "transactional.id", id);
+        try (KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(conf, new ByteArraySerializer(), new ByteArraySerializer())) {
+            producer.initTransactions();
+            for (String round : rounds.split(",")) {
+                String[] f = round.split(":");
+                producer.beginTransaction();
+                for (int n = Integer.parseInt(f[0]); n > 0; n--) {
+                    producer.send(record(topic, in.readLine()));
+                }
+                producer.flush(); // an abort drops what is not sent yet
+                producer.sendOffsetsToTransaction(
+                    Map.of(new TopicPartition(source, 0), new OffsetAndMetadata(Long.parseLong(f[1]))), new ConsumerGroupMetadata(group));
+                if (f[2].equals("commit")) {
+                    producer.commitTransaction();
+                } else {
+                    producer.abortTransaction();
+                }
             }
         }
     }
