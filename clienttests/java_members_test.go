@@ -5,9 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -42,18 +40,13 @@ var transitioned = regexp.MustCompile(`clientId=([^,\]]+).*transitioned from \w+
 // startJVM starts the program; it ends with the test.
 func startJVM(t testing.TB) *jvm {
 	t.Helper()
-	need(t, "java", "-version")
-	need(t, "javac", "-version")
-	need(t, "mvn", "-version")
-	dir := prepared(t, "java", "mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib")
-	classes := t.TempDir()
-	out, err := exec.Command("javac", "-cp", filepath.Join(dir, "lib", "*"), "-d", classes, filepath.Join(dir, "Members.java")).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	_, path := compiled(t, "Members")
 	cmd := exec.Command("java", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx256m",
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
 		"-Dorg.slf4j.simpleLogger.log.org.apache.kafka.clients.consumer.internals.ConsumerMembershipManager=debug",
-		"-cp", strings.Join([]string{classes, filepath.Join(dir, "lib", "*")}, string(os.PathListSeparator)), "Members")
+		"-cp", path, "Members")
 	j := &jvm{members: map[string]*javaMember{}}
+	var err error
 	j.in, err = cmd.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()

@@ -22,17 +22,23 @@ func TestJava(t *testing.T)             { stories(t, javaStory(t), "lz4", "zstd"
 func TestJavaTransactions(t *testing.T) { transactions(t, javaStory(t)) }
 
 func javaStory(t *testing.T) program {
-	need(t, "java", "-version")
-	need(t, "javac", "-version")
-	need(t, "mvn", "-version")
-	dir := prepared(t, "java", "mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib")
-	classes := t.TempDir()
-	out, err := exec.Command("javac", "-cp", filepath.Join(dir, "lib", "*"), "-d", classes, filepath.Join(dir, "Story.java")).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	path := strings.Join([]string{classes, filepath.Join(dir, "lib", "*")}, string(os.PathListSeparator))
+	dir, path := compiled(t, "Story")
 	return program{dir: dir, argv: []string{
 		"java", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", path, "Story",
 	}}
+}
+
+// compiled compiles a class of the folder java, and returns that folder's copy and the class path.
+func compiled(t testing.TB, class string) (dir, path string) {
+	t.Helper()
+	need(t, "java", "-version")
+	need(t, "javac", "-version")
+	need(t, "mvn", "-version")
+	dir = prepared(t, "java", "mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib")
+	lib, classes := filepath.Join(dir, "lib", "*"), t.TempDir()
+	out, err := exec.Command("javac", "-cp", lib, "-d", classes, filepath.Join(dir, class+".java")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return dir, strings.Join([]string{classes, lib}, string(os.PathListSeparator))
 }
 
 func TestPython(t *testing.T) {
