@@ -149,6 +149,7 @@ func (s *Shard) joinExistingMember(g *group, c Command, req *kmsg.JoinGroupReque
 	case classicCompleting:
 		if m.matches(req.Protocols) {
 			// The member missed the answer of its join: it gets it again.
+			s.readmit(group, m)
 			s.reply(c.Ticket, group.joined(req, m))
 			return
 		}
@@ -160,6 +161,7 @@ func (s *Shard) joinExistingMember(g *group, c Command, req *kmsg.JoinGroupReque
 		case !m.matches(req.Protocols):
 			why = m.named() + " joined again with other metadata"
 		default:
+			s.readmit(group, m)
 			s.reply(c.Ticket, group.joined(req, m))
 			return
 		}

@@ -143,15 +143,32 @@ func (s *Shard) completeJoin(g *group) {
 		Group: g.id, Kind: EventGeneration, Member: c.leader, Epoch: c.generation,
 		Cause: fmt.Sprintf("%d of %d members joined; protocol %s", c.joining, len(c.members), name),
 	})
+	late := s.joinsMayWait(c)
 	for _, m := range c.order {
-		s.answerJoin(c, m, func(req *kmsg.JoinGroupRequest) *kmsg.JoinGroupResponse { return c.joined(req, m) })
-		s.renewSession(m)
-		m.isNew = false
 		c.unsynced[m.id] = struct{}{}
+		if late && s.joinWaits(c, m) {
+			s.startTimer(&c.secondRound, secondRoundWait)
+			continue
+		}
+		s.admit(c, m)
 	}
 	generation := c.generation
 	c.syncTimer.fire = func() { s.syncExpired(g, generation) }
 	s.startTimer(&c.syncTimer, c.rebalanceTimeout())
+}
+
+// admit answers a member's join: it is in this generation.
+func (s *Shard) admit(c *classicGroup, m *classicMember) {
+	s.answerJoin(c, m, func(req *kmsg.JoinGroupRequest) *kmsg.JoinGroupResponse { return c.joined(req, m) })
+	s.renewSession(m)
+	m.isNew = false
+}
+
+// readmit answers the member's earlier join, if that still waits (prompt.go): another has come.
+func (s *Shard) readmit(c *classicGroup, m *classicMember) {
+	if m.join != nil {
+		s.admit(c, m)
+	}
 }
 
 // electJoinedLeader makes sure that the leader is one that has joined; it answers false if nobody has.

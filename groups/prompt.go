@@ -141,6 +141,7 @@ const secondRoundWait = time.Second
 // of that rebalance by a heartbeat, up to a whole interval later. So their SyncGroup answers wait for it.
 func (s *Shard) beginSecondRound(g *group) {
 	c := g.classic
+	s.stopTimer(&c.secondRound)
 	for _, m := range c.order {
 		m.loses = false
 	}
@@ -201,8 +202,38 @@ func (s *Shard) beatsSoon(m *classicMember) bool {
 
 // endSecondRound gives the assignments out: the rejoin did not come in time.
 func (s *Shard) endSecondRound(g *group) {
-	if g.classic != nil && g.classic.state == classicStable {
+	c := g.classic
+	if c == nil || c.state != classicStable && c.state != classicCompleting {
+		return
+	}
+	s.admitWaiting(g)
+	if c.state == classicStable {
 		s.answerSyncs(g, errNone)
+	}
+}
+
+// joinsMayWait says that the generation may need a second cooperative round: a member still has partitions. librdkafka joins at most once a second
+// unless it has just given partitions up, so that a member of it that was answered now would be a second late for that round. The answers
+// of its followers' joins wait, no longer than a second, until the leader's assignment tells: who loses partitions is answered then, the others have
+// joined for the second round already.
+func (s *Shard) joinsMayWait(c *classicGroup) bool {
+	return s.cfg.Prompt && c.protocolType == consumerProtocolType && slices.ContainsFunc(c.order, func(m *classicMember) bool {
+		return len(ownedPartitions(m.metadata(c.protocol))) > 0
+	})
+}
+
+// joinWaits says whether the answer of a member's join waits then.
+func (s *Shard) joinWaits(c *classicGroup, m *classicMember) bool {
+	return m.join != nil && m.id != c.leader && isLibrdkafka(m.software)
+}
+
+// admitWaiting answers the joins that waited for the leader's assignment, save those that go on to a second round.
+func (s *Shard) admitWaiting(g *group) {
+	c := g.classic
+	for _, m := range c.order {
+		if m.join != nil && (m.loses || !c.secondRound.running) {
+			s.admit(c, m)
+		}
 	}
 }
 

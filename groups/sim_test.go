@@ -441,7 +441,7 @@ func (r *simRun) check() {
 		r.fail("%d parked joins are counted wrongly", c.joining)
 	}
 	for _, m := range c.order {
-		if m.join != nil && c.state != classicPreparing || m.sync != nil && c.state != classicCompleting && !c.secondRound.running {
+		if m.join != nil && c.state != classicPreparing && !c.secondRound.running || m.sync != nil && c.state != classicCompleting && !c.secondRound.running {
 			r.fail("a request of %s waits for nothing in state %s (join %t, sync %t)", m.id, c.state, m.join != nil, m.sync != nil)
 		}
 		if m.beat != nil && c.state != classicStable && r.shard.deaf(m) <= 0 && r.now.Before(m.beat.timer.at) {

@@ -230,7 +230,7 @@ func (s *Shard) waitTimer(group string, ticket Ticket) *timer {
 	}
 	if g := s.groups[group]; g != nil && g.classic != nil && g.classic.secondRound.running {
 		for _, m := range g.classic.order {
-			if m.sync != nil && m.sync.ticket == ticket {
+			if m.sync != nil && m.sync.ticket == ticket || m.join != nil && m.join.ticket == ticket {
 				return &g.classic.secondRound
 			}
 		}
