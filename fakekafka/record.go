@@ -57,7 +57,7 @@ func (r Record) At(t time.Time) Record {
 	return r
 }
 
-// String shows a record for messages: partition@offset key=value {headers}.
+// String shows a record for messages: key=value {headers}.
 func (r Record) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s=%s", bytesText(r.Key), bytesText(r.Value))
