@@ -115,3 +115,63 @@ func TestTopicMistakesSayWhatIsThere(t *testing.T) {
 		}
 	}
 }
+
+func TestATopicMadeAnewHasNotBeenSeen(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	orders := k.Topic("orders")
+	require.NoError(t, orders.Produce(fakekafka.V("old")))
+	orders.RequireRecords(t, fakekafka.InOrder(fakekafka.V("old")))
+	require.NoError(t, orders.Delete())
+	require.NoError(t, orders.Create(1))
+	require.NoError(t, orders.Produce(fakekafka.V("new")))
+	orders.RequireRecords(t, fakekafka.InOrder(fakekafka.V("new")))
+	orders.RequireNoMore(t)
+}
+
+// TestKeysThatBeginAlike are told apart, however long they are.
+func TestKeysThatBeginAlike(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	orders := k.Topic("orders")
+	one, two := strings.Repeat("k", 100)+"1", strings.Repeat("k", 100)+"2"
+	require.NoError(t, orders.Produce(fakekafka.KV(one, "a"), fakekafka.KV(two, "b")))
+	orders.RequireRecords(t, fakekafka.PerKey(fakekafka.KV(two, "b"), fakekafka.KV(one, "a")))
+}
+
+func TestSeenRecordsOutOfOrder(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	orders := k.Topic("orders")
+	for _, v := range []string{"a", "b", "c"} {
+		require.NoError(t, orders.Produce(fakekafka.V(v)))
+	}
+	orders.RequireRecords(t, fakekafka.AnyOrder(fakekafka.V("b")))
+	orders.RequireRecords(t, fakekafka.AnyOrder(fakekafka.V("a")))
+	require.NoError(t, orders.DeleteRecords(0, 1))
+	orders.AwaitRecords(t, fakekafka.AnyOrder(fakekafka.V("c")))
+	orders.RequireNoMore(t)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	require.ErrorContains(t, orders.Has(ctx, fakekafka.AnyOrder(fakekafka.V("d"))), `- null="d"   (missing)`)
+}
+
+// TestManyRecordsThatComeOneByOne must not have all those before it read again with each.
+func TestManyRecordsThatComeOneByOne(t *testing.T) {
+	t.Parallel()
+	const n = 5000
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	orders := k.Topic("orders")
+	want := make([]fakekafka.Record, n)
+	for i := range want {
+		want[i] = fakekafka.V(strings.Repeat("x", i%7))
+	}
+	go func() {
+		for _, r := range want {
+			_ = orders.Produce(r)
+		}
+	}()
+	orders.AwaitRecords(t, fakekafka.AnyOrder(want...))
+	orders.RequireNoMore(t)
+}

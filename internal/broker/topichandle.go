@@ -45,6 +45,15 @@ func (c *Cluster) Partitions(name string) (int32, error) {
 	return int32(len(t.partitions)), nil
 }
 
+// TopicID is a topic's id, which it shares with no other topic, not even one of its name before or after it, and how many partitions it has.
+func (c *Cluster) TopicID(name string) (id [16]byte, partitions int32, err error) {
+	t, err := c.needTopic(name)
+	if err != nil {
+		return id, 0, err
+	}
+	return t.id, int32(len(t.partitions)), nil
+}
+
 // ProduceTo appends records to a partition, in one batch, as a producer's request would; it answers the first one's offset.
 func (c *Cluster) ProduceTo(name string, index int32, recs []partitionlog.Record) (int64, error) {
 	p, err := c.needPartition(name, index)
