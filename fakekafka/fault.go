@@ -244,7 +244,7 @@ func (f *FaultRule) Reply(fn func(*Call) kmsg.Response) *FaultRule {
 	}})
 }
 
-// Observe shows fn each request with its answer (nil for a Fetch, which is not built as a kmsg struct), before that is sent. fn runs off the control loop.
+// Observe shows fn each request with its answer, before that is sent. fn runs off the control loop.
 func (f *FaultRule) Observe(fn func(*Call)) *FaultRule {
 	f.k.mark.Helper()
 	f.nothing = f.nothing || fn == nil

@@ -96,6 +96,17 @@ func TestDelayReplyAndObserve(t *testing.T) {
 	require.Equal(t, "made up", *r.ask(versioned(kmsg.NewPtrMetadataRequest(), 12)).(*kmsg.MetadataResponse).ClusterID)
 }
 
+func TestObserveAFetch(t *testing.T) {
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	r := dialRaw(t, k, "client")
+	r.ask(produceTo(t, "orders", 0))
+	var seen atomic.Pointer[fakekafka.Call]
+	k.On(fakekafka.Fetch).Observe(func(c *fakekafka.Call) { seen.Store(c) })
+	answer := r.ask(fetchFrom(0, 0, 0, "orders", 0))
+	require.NotEmpty(t, answer.(*kmsg.FetchResponse).Topics[0].Partitions[0].RecordBatches)
+	require.Equal(t, answer, seen.Load().Response)
+}
+
 func TestRulesActInTheirOrder(t *testing.T) {
 	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
 	r := dialRaw(t, k, "client")

@@ -270,7 +270,7 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 		a := &rule.Action
 		switch {
 		case a.Observe != nil:
-			call.Response, _ = ans.(kmsg.Response)
+			call.Response = messageOf(ans, r.version)
 			c.userObserve(rule, call)
 		case a.HoldReply != nil:
 			c.noteRule(rule, r, "was handled; its answer stands here")
@@ -283,6 +283,17 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 		}
 	}
 	return ans, nil
+}
+
+// messageOf is an answer as kmsg's struct, nil for none.
+func messageOf(a answer, version int16) kmsg.Response {
+	switch a := a.(type) {
+	case *wire.FetchResponse:
+		return a.Message(version)
+	case kmsg.Response:
+		return a
+	}
+	return nil
 }
 
 func (c *Cluster) userReply(rule *Rule, call *Call) (resp kmsg.Response) {

@@ -252,7 +252,7 @@ func (c *Cluster) Heal(broker int32) error {
 	return nil
 }
 
-// atPause waits while the request's client is paused. what says what becomes of a request whose client goes meanwhile.
+// atPause waits while the request's client is paused.
 func (r *request) atPause() error {
 	for {
 		g := r.cluster.pauses.find(r)
@@ -269,17 +269,11 @@ func (r *request) atPause() error {
 func (c *Cluster) DropConnections(client string) int {
 	n := 0
 	for _, node := range c.nodes {
-		node.mu.Lock()
-		var cut []*conn
-		for cn := range node.conns {
+		for _, cn := range node.connections() {
 			if cn.clientID() == client {
-				cut = append(cut, cn)
+				cn.shut("cut by the test (DropConnections)")
+				n++
 			}
-		}
-		node.mu.Unlock()
-		for _, cn := range cut {
-			cn.shut("cut by the test (DropConnections)")
-			n++
 		}
 	}
 	return n

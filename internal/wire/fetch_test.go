@@ -86,6 +86,7 @@ func TestFetchAnswersAreWhatKmsgEncodes(t *testing.T) {
 			want := AppendResponse(nil, 77, theirs)
 			got := bytes.Join(e.Encode(77, version, ours), nil)
 			require.True(t, bytes.Equal(want, got), "v%d: %d bytes wanted, got %d", version, len(want), len(got))
+			require.Equal(t, want, AppendResponse(nil, 77, ours.Message(version)), "v%d", version)
 		}
 	}
 }
