@@ -217,6 +217,7 @@ type joiningStatic struct {
 	id         string
 	attributes memberAttributes
 	replaces   *consumerMember
+	changes    bool // it subscribes to other topics than the one it replaces
 }
 
 // downgrade makes the group a classic one: its generation is the group's epoch, its assignments are the targets. After a removal
@@ -284,7 +285,7 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, leaving []*consumerMember, j
 		}
 		if joining == nil {
 			s.prepareRebalance(g, "the last member of the consumer protocol is gone")
-		} else if !upToDate {
+		} else if !upToDate || joining.changes {
 			s.prepareRebalance(g, fmt.Sprintf("static member %s came back with the classic protocol", cmp.Or(*joining.attributes.instanceID, joining.id)))
 		}
 		for _, m := range everyone {
@@ -294,19 +295,20 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, leaving []*consumerMember, j
 	return c
 }
 
-// downgradeForStatic is the join of a classic static member that takes the place of the only member of the consumer protocol.
+// downgradeForStatic is the join of a classic static member that takes the place of the only member of the consumer protocol. It is
+// answered at once; where a rebalance begins, with generation 0, by which the client learns of it.
 func (s *Shard) downgradeForStatic(b *beat, g *group, replaced *consumerMember, attributes memberAttributes, req *kmsg.JoinGroupRequest) {
-	s.emit(Event{Group: g.id, Kind: EventReplaced, Member: b.member, ClientID: b.client.ID, InstanceID: replaced.instance(), Replaces: replaced.id, Epoch: replaced.epoch,
+	joining := &joiningStatic{id: b.member, attributes: attributes, replaces: replaced}
+	joining.changes = !slices.Equal(replaced.names, attributes.names) || replaced.regex != ""
+	s.emitMember(g.consumer, replaced, Event{Kind: EventReplaced,
 		Cause: fmt.Sprintf("instance %s came back as classic member %s in place of %s", replaced.instance(), b.member, replaced.id)})
-	c := s.downgrade(b.tx, g, nil, &joiningStatic{b.member, attributes, replaced})
+	c := s.downgrade(b.tx, g, nil, joining)
 	b.tx.commit()
-	m := c.members[b.member]
-	if c.state == classicPreparing {
-		c.parkJoin(m, b.ticket, req)
-		s.checkJoinPhase(s.groups[b.group])
-		return
+	resp := req.ResponseKind().(*kmsg.JoinGroupResponse)
+	resp.MemberID, resp.ProtocolType, resp.Protocol = b.member, kmsg.StringPtr(consumerProtocolType), kmsg.StringPtr(req.Protocols[0].Name)
+	resp.Generation = 0
+	if c.state == classicStable {
+		resp.Generation = c.generation
 	}
-	resp := c.joined(req, m)
-	resp.LeaderID, resp.Members = "", nil // nobody shall assign anew
 	s.reply(b.ticket, resp)
 }
