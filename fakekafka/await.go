@@ -75,8 +75,9 @@ func (k *Cluster) now(wanted string, check func() (ok bool, saw string)) error {
 }
 
 // steered reports the error of a steering call: it is returned, and under Start it fails the test too, so that the
-// call can be written without a check.
+// call can be written without a check. What the call made scripted members do is done when it returns.
 func (k *Cluster) steered(what string, err error) error {
+	k.b.Rest()
 	if err == nil {
 		return nil
 	}

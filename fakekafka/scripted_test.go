@@ -295,12 +295,17 @@ func TestAThousandScriptedMembers(t *testing.T) {
 
 // tenMinutes is a scenario with something of everything; it answers the timeline.
 func tenMinutes(t *testing.T, seed uint64, m fakekafka.Member) string {
-	k := fakekafka.Start(t, fakekafka.Topic("orders", 6), fakekafka.Topic("refunds", 3), fakekafka.Brokers(2),
+	// A fault that one of the protocols has no request for doesn't matter here.
+	k := fakekafka.Start(&recorder{TB: t}, fakekafka.Topic("orders", 6), fakekafka.Topic("refunds", 3), fakekafka.Brokers(2),
 		fakekafka.ManualClock(start), fakekafka.Seed(seed))
+	defer k.Close()
 	g := k.Group("billing")
 	m.Topics = []string{"orders", "refunds"}
 	list := k.JoinAll("billing", members(3, m)...)
 	minute := func() { _ = k.FastForward(time.Minute) }
+	k.On(fakekafka.Heartbeat).From("worker-2").Times(1).LoseReply()
+	k.On(fakekafka.ConsumerGroupHeartbeat).From("worker-2").Times(2).Fail(fakekafka.CoordinatorNotAvailable)
+	k.On(fakekafka.AnyAPI).Observe(func(*fakekafka.Call) {})
 	minute()
 	for i, s := range list {
 		for topic, ps := range s.Owned() {
@@ -326,6 +331,10 @@ func tenMinutes(t *testing.T, seed uint64, m fakekafka.Member) string {
 	_ = g.Rebalance()
 	_ = g.ReloadCoordinator()
 	minute()
+	beat := g.Hold(fakekafka.Beat)
+	_ = g.Rebalance()
+	minute()
+	beat.Release()
 	_ = k.Broker(1).Restart()
 	minute()
 	return k.Timeline()

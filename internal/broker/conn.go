@@ -42,6 +42,7 @@ type conn struct {
 
 	requests *requestLog
 	standing *standing
+	flight   *flight // of a scripted member's request, nil of a client
 	doing    doing
 
 	lastClient atomic.Pointer[string] // client id of the last request, for messages

@@ -53,6 +53,7 @@ type waitingRequest struct {
 	voice  voice
 	shard  *shard
 	ticket groups.Ticket
+	flight *flight // of a scripted member past the rules
 
 	// script gets the answer on the loop; without one a connection waits at the channels.
 	script *Script
@@ -70,6 +71,7 @@ func (w *waitingRequest) tell(resp kmsg.Response) {
 		w.script.hear(resp)
 		return
 	}
+	w.flight.goesOn()
 	w.answer <- resp
 }
 
@@ -450,7 +452,7 @@ func (r *request) groupClient() groups.Client {
 func (r *request) toGroup(group string) (answer, error) {
 	for {
 		w := &waitingRequest{
-			body: r.body, client: r.groupClient(), voice: r.voice(),
+			body: r.body, client: r.groupClient(), voice: r.voice(), flight: r.conn.flight,
 			answer: make(chan kmsg.Response, 1), parked: make(chan struct{}), paused: make(chan *Gate, 1), failed: make(chan *panicked, 1),
 		}
 		ok := r.cluster.loop.post(func() {
@@ -494,6 +496,16 @@ func (r *request) whileParked(w *waitingRequest, group string) (answer, error) {
 	}
 	if onlyWaits(r.key) {
 		defer r.conn.waiting()()
+	}
+	if r.conn.flight != nil {
+		// What only waits for the end of the loop's turn is not at rest.
+		r.cluster.loop.do(func() {})
+		select {
+		case resp := <-w.answer:
+			return resp, nil
+		default:
+		}
+		defer r.conn.rests()()
 	}
 	ahead := r.conn.readAhead()
 	for {

@@ -30,6 +30,7 @@ func (c *Cluster) FastForward(d, limit time.Duration, rest func()) error {
 		if !ok || done {
 			break
 		}
+		c.Rest()
 		if rest != nil {
 			rest()
 		}

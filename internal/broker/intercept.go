@@ -79,7 +79,7 @@ type rules struct {
 func (rs *rules) mayTake(r *request) bool {
 	for _, rule := range rs.all() {
 		if (rule.Key == AnyKey || rule.Key == r.key) && (rule.Client == "" || rule.Client == r.client) && (rule.Broker == 0 || rule.Broker == r.node.id) &&
-			(rule.Group == "" || slices.Contains(groupsOf(r.body), rule.Group)) {
+			(rule.Group == "" || slices.Contains(groupsOf(r.body), rule.Group)) && !rule.spent() {
 			return true
 		}
 	}
@@ -149,6 +149,13 @@ func (r *Rule) Acted() int {
 	return r.acted
 }
 
+// spent tells whether the rule has acted as often as it was to.
+func (r *Rule) spent() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.removed || r.Times > 0 && r.acted >= r.Times
+}
+
 // takes tells whether the rule acts on this request, and counts it.
 func (r *Rule) takes(c *Cluster, call *Call) bool {
 	if r.Key != AnyKey && r.Key != call.Key || r.Client != "" && r.Client != call.Client || r.Broker != 0 && r.Broker != call.Broker {
@@ -160,10 +167,7 @@ func (r *Rule) takes(c *Cluster, call *Call) bool {
 	if (r.Topic != "" || r.Partition >= 0) && !c.names(call, r.Topic, r.Partition) {
 		return false
 	}
-	r.mu.Lock()
-	spent := r.removed || r.Times > 0 && r.acted >= r.Times
-	r.mu.Unlock()
-	if spent {
+	if r.spent() {
 		return false
 	}
 	if r.When != nil && !c.userBool(r, call) {
@@ -321,6 +325,8 @@ type Gate struct {
 	done  bool
 	ever  int
 	stood []*Call // who waits now
+	// flights are the requests of scripted members among them.
+	flights []*flight
 }
 
 // NewGate makes a closed gate.
@@ -331,11 +337,15 @@ func (c *Cluster) NewGate(name string) *Gate {
 // Open lets everybody go, now and later.
 func (g *Gate) Open() {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	if !g.done {
 		g.done = true
+		for _, f := range g.flights {
+			f.goesOn()
+		}
 		close(g.open)
 	}
+	g.mu.Unlock()
+	g.c.Rest()
 }
 
 // Waiting are the requests that stand at the gate.
@@ -352,14 +362,18 @@ func (g *Gate) Ever() int {
 	return g.ever
 }
 
-func (g *Gate) enter(call *Call) (open <-chan struct{}, leave func()) {
+func (g *Gate) enter(call *Call, f *flight) (open <-chan struct{}, leave func()) {
 	g.mu.Lock()
+	if f != nil {
+		g.flights = append(g.flights, f)
+	}
 	g.stood = append(g.stood, call)
 	g.ever++
 	g.mu.Unlock()
 	g.c.changed()
 	return g.open, func() {
 		g.mu.Lock()
+		g.flights = slices.DeleteFunc(g.flights, func(o *flight) bool { return o == f })
 		g.stood = slices.DeleteFunc(g.stood, func(o *Call) bool { return o == call })
 		g.mu.Unlock()
 		g.c.changed()
@@ -378,10 +392,11 @@ const (
 
 // waitAt keeps the request at a gate. The connection reads one frame ahead meanwhile, so that a client that gives up is noticed.
 func (c *conn) waitAt(g *Gate, r *request, o orphan) error {
-	open, leave := g.enter(&Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body})
+	open, leave := g.enter(&Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body}, c.flight)
 	defer leave()
 	c.standing.Store(int32(r.key) + 1)
 	defer c.standing.Store(0)
+	defer c.rests()()
 	return c.waitFor(open, o)
 }
 
@@ -390,6 +405,7 @@ func (c *conn) sleep(d time.Duration) error {
 	over := make(chan struct{})
 	t := time.AfterFunc(d, func() { close(over) })
 	defer t.Stop()
+	defer c.rests()()
 	return c.waitFor(over, sent)
 }
 

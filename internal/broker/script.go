@@ -79,6 +79,7 @@ type scripts struct {
 	byGroup map[string][]*Script
 	ready   []*Script
 	waiting []*Script // for a time to come (again)
+	flights flights
 }
 
 // errNoScript is the error of whatever is asked of a member that could not join, for the reason told then.
@@ -108,6 +109,7 @@ func (c *Cluster) AddScripts(group string, specs []ScriptSpec) ([]*Script, error
 	if !ok {
 		return nil, errClosed
 	}
+	c.Rest()
 	return list, nil
 }
 
@@ -292,21 +294,7 @@ func (s *Script) send(req kmsg.Request) {
 	s.flying = true
 	r := s.request(req)
 	if s.c.rules.mayTake(r) {
-		// A rule may wait, and user code runs off the loop.
-		began := s.c.spawn(func() {
-			ans, err := s.c.intercepted(r, s.c.handlers[r.key])
-			s.c.loop.post(func() {
-				resp, ok := ans.(kmsg.Response)
-				if err != nil || !ok {
-					s.lost()
-					return
-				}
-				s.hear(resp)
-			})
-		})
-		if !began {
-			s.flying = false
-		}
+		s.c.groups.scripts.flights.takeOff(s, r)
 		return
 	}
 	s.c.ended.add(r)
@@ -442,6 +430,7 @@ func (s *Script) Do(change func(*Script)) error {
 	if !ok {
 		return errClosed
 	}
+	s.c.Rest()
 	return nil
 }
 
@@ -520,6 +509,7 @@ func (s *Script) Ask(done <-chan struct{}, req kmsg.Request) (kmsg.Response, err
 		if s.spec.ByHand {
 			return resp, s.Do(func(s *Script) { s.take(resp) })
 		}
+		s.c.Rest() // others may have something to do now
 		return resp, nil
 	case <-done:
 		return nil, fmt.Errorf("%s of %q for group %q was not answered in time", r.key, s.spec.Client, s.group)

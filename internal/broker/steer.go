@@ -44,6 +44,7 @@ func (c *Cluster) SteerGroup(group string, do func(now time.Time, s *groups.Shar
 	if !ok {
 		return errClosed
 	}
+	c.Rest()
 	return err
 }
 
@@ -216,6 +217,7 @@ func (c *Cluster) goOn(which func(*pause) bool) bool {
 	for _, p := range removed {
 		p.gate.Open()
 	}
+	c.Rest()
 	return len(removed) > 0
 }
 
