@@ -147,7 +147,11 @@ func TestGroupLife(t *testing.T) {
 			t.Run("scale", func(t *testing.T) { scale(newLife(t, kind, "orders-eu")) })
 			t.Run("crash", func(t *testing.T) { crash(newLife(t, kind, "orders-eu")) })
 			t.Run("rolling restart", func(t *testing.T) { rollingRestart(newLife(t, kind, "orders-eu")) })
-			t.Run("rolling restart of static members", func(t *testing.T) { staticRestart(newLife(t, kind, "orders-eu")) })
+			// franz-go 1.22.3 leaves with epoch -2 but without its instance id. Apache Kafka refuses that, too ("InstanceId can't be
+			// null."), so that nobody gets its place before the session is over.
+			if kind.name != "franz-go KIP-848" {
+				t.Run("rolling restart of static members", func(t *testing.T) { staticRestart(newLife(t, kind, "orders-eu")) })
+			}
 			t.Run("regular expression", func(t *testing.T) { regularExpression(newLife(t, kind, "^orders-.*")) })
 			t.Run("coordinator", func(t *testing.T) { coordinatorMoves(newLife(t, kind, "orders-eu")) })
 		})
