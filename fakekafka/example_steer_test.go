@@ -98,7 +98,9 @@ func ExampleGroup_Hold() {
 	must(sync.Reached(context.Background())) // sync.Await(t) in a test
 	fmt.Println(g.State().State)
 	sync.Release()
-	must(g.Stable(context.Background(), 1))
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	must(g.Stable(ctx, 1))
 	fmt.Println(g.State().State)
 	// Output:
 	// CompletingRebalance
