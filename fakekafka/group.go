@@ -397,7 +397,7 @@ func (g *Group) RequireCommitted(tb testing.TB, topic string, partition int32, o
 	})))
 }
 
-// Lag is how many records the group has still to commit: over every partition that it has committed or that a member owns, the log's
+// Lag is how many records the group has still to commit: over every partition that it has committed, or that a member owns or subscribes to by name, the log's
 // end less the committed offset (less the log's start where none is committed). Where nothing but markers of transactions is left, which
 // no consumer is given, there is no lag.
 func (g *Group) Lag() int64 {
@@ -415,6 +415,12 @@ func (g *Group) lag() (int64, string) {
 	}
 	at := map[tp]int64{}
 	for _, m := range s.Members {
+		for _, t := range m.Subscribed { // in a rebalance nobody may own them
+			n, _ := g.k.b.Partitions(t)
+			for p := range n {
+				at[tp{t, p}] = -1
+			}
+		}
 		for t, ps := range m.Owned {
 			for _, p := range ps {
 				at[tp{t, p}] = -1
@@ -453,9 +459,12 @@ func (g *Group) lag() (int64, string) {
 	return total, fmt.Sprintf("lag %d: %s", total, strings.Join(lines, ", "))
 }
 
-// LagAtMost waits until the lag is at most n.
+// LagAtMost waits until the lag is at most n. A group that doesn't exist yet lags behind everything.
 func (g *Group) LagAtMost(ctx context.Context, n int64) error {
 	return g.failed(g.k.await(ctx, fmt.Sprintf("a lag of at most %d", n), func() (bool, string) {
+		if _, ok := g.k.b.GroupState(g.id); !ok {
+			return false, "no such group"
+		}
 		lag, saw := g.lag()
 		return lag <= n, saw
 	}))

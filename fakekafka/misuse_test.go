@@ -1,6 +1,7 @@
 package fakekafka_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -118,4 +119,24 @@ func TestFastForwardOfAYear(t *testing.T) {
 	before := k.Now()
 	within(t, "a year", func() { require.NoError(t, k.FastForward(365*24*time.Hour)) })
 	require.Equal(t, 365*24*time.Hour, k.Now().Sub(before))
+}
+
+// TestLagOfWhatNobodyOwns: a group that has only begun has not caught up.
+func TestLagOfWhatNobodyOwns(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("t", 1), fakekafka.WaitLimit(time.Minute))
+	require.NoError(t, k.Topic("t").Produce(fakekafka.V("a"), fakekafka.V("b")))
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	g := k.Group("g")
+	require.ErrorContains(t, g.LagAtMost(gone, 0), "no such group")
+	hold := g.Hold(fakekafka.JoinBarrier)
+	m := k.Join("g", fakekafka.Member{Topics: []string{"t"}})
+	hold.Await(t)
+	require.EqualValues(t, 2, g.Lag())
+	hold.Release()
+	m.AwaitOwned(t, map[string][]int32{"t": {0}})
+	require.EqualValues(t, 2, g.Lag())
+	require.Equal(t, fakekafka.NoError, m.Commit("t", 0, 2))
+	g.AwaitLag(t, 0)
 }
