@@ -19,14 +19,12 @@ import (
 func (s *Shard) joinConsumerGroup(g *group, c Command, req *kmsg.JoinGroupRequest) (handled bool) {
 	if g.consumer.empty() {
 		if req.MemberID != "" {
+			g.consumer.doomed = true
 			s.reply(c.Ticket, joinError(req, req.MemberID, errUnknownMemberID))
 			return true
 		}
-		s.stopTimer(g.consumer.assign)
 		tx := s.beginTx(g.id)
-		for _, r := range s.consumerTombstones(g) {
-			tx.add(r)
-		}
+		s.endEmptyConsumer(tx, g)
 		tx.commit()
 		s.emit(Event{Group: g.id, Kind: EventConverted, Cause: "a classic member joins the empty consumer group"})
 		return false
@@ -51,6 +49,14 @@ func (s *Shard) joinConsumerGroup(g *group, c Command, req *kmsg.JoinGroupReques
 		s.reply(c.Ticket, joinError(req, member, code))
 	}
 	return true
+}
+
+// endEmptyConsumer writes the end of a consumer group without members.
+func (s *Shard) endEmptyConsumer(tx *consumerTx, g *group) {
+	s.stopTimer(g.consumer.assign)
+	for _, r := range s.consumerTombstones(g) {
+		tx.add(r)
+	}
 }
 
 // classicJoins has the checks of such a join in Kafka's order; it ends in the steps that a heartbeat takes as well.

@@ -55,6 +55,9 @@ type consumerSoft struct {
 	principal string // of the request that asked for the resolution
 	// heldAt is the assignment epoch at which heartbeats were last let go.
 	heldAt int32
+	// doomed: the group had no members when a classic one joined with a member id. Kafka forgets the group then, but writes nothing,
+	// so that it is still shown, and there again after a restart; the next member finds none.
+	doomed bool
 	// toldStable keeps the event from coming twice.
 	toldStable int32
 }

@@ -204,7 +204,10 @@ func (s *Shard) memberBeats(b *beat, req *kmsg.ConsumerGroupHeartbeatRequest) *r
 func (s *Shard) groupForBeat(b *beat) (*consumerGroup, *refusal) {
 	g := s.groups[b.group]
 	switch {
-	case g != nil && g.consumer != nil:
+	case g != nil && g.consumer != nil && g.consumer.doomed && b.joins:
+		s.endEmptyConsumer(b.tx, g)
+		return nil, nil
+	case g != nil && g.consumer != nil && !g.consumer.doomed:
 		return g.consumer, nil
 	case g == nil || g.classic == nil:
 		if b.joins {
@@ -234,7 +237,7 @@ func (s *Shard) consumerLeave(c Command, req *kmsg.ConsumerGroupHeartbeatRequest
 	}
 	g := s.groups[req.Group]
 	switch {
-	case g == nil || g.classic == nil && g.consumer == nil:
+	case g == nil || g.classic == nil && (g.consumer == nil || g.consumer.doomed):
 		return refused(refuse(errGroupIDNotFound, "Group %s not found.", req.Group))
 	case g.consumer == nil:
 		return refused(refuse(errGroupIDNotFound, "Group %s is not a consumer group.", req.Group))
