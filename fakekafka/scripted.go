@@ -66,6 +66,7 @@ type ScriptedMember struct {
 // Join makes a scripted member join a group, which need not exist yet. When it returns the member has sent what it could: it is
 // in the group as soon as the others, or the initial rebalance delay, let it. A bad description fails the test.
 func (k *Cluster) Join(group string, m Member) *ScriptedMember {
+	k.mark.Helper()
 	list := k.JoinAll(group, m)
 	if len(list) == 0 {
 		return &ScriptedMember{k: k, group: group, name: m.ClientID}
@@ -75,6 +76,7 @@ func (k *Cluster) Join(group string, m Member) *ScriptedMember {
 
 // JoinAll makes several scripted members join at the same instant, in their order.
 func (k *Cluster) JoinAll(group string, members ...Member) []*ScriptedMember {
+	k.mark.Helper()
 	specs := make([]broker.ScriptSpec, len(members))
 	for i, m := range members {
 		s, err := m.spec(int(k.joined.Add(1)))
@@ -173,22 +175,33 @@ func (m *ScriptedMember) AwaitOwned(tb testing.TB, owned map[string][]int32) {
 }
 
 func (m *ScriptedMember) do(what string, change func(*broker.Script)) error {
+	m.k.mark.Helper()
 	return m.k.steered(fmt.Sprintf("%s of scripted member %s", what, m.name), m.s.Do(change))
 }
 
 // FallSilent makes it send nothing more and hear nothing, as a process that hangs: FastForward past the session timeout removes it.
-func (m *ScriptedMember) FallSilent() error { return m.do("FallSilent", (*broker.Script).Silence) }
+func (m *ScriptedMember) FallSilent() error {
+	m.k.mark.Helper()
+	return m.do("FallSilent", (*broker.Script).Silence)
+}
 
 // Speak ends FallSilent: it goes on from where it believes to be, as a zombie does.
-func (m *ScriptedMember) Speak() error { return m.do("Speak", (*broker.Script).Speak) }
+func (m *ScriptedMember) Speak() error {
+	m.k.mark.Helper()
+	return m.do("Speak", (*broker.Script).Speak)
+}
 
 // RefuseRevoke says whether it keeps what it is told to give up.
 func (m *ScriptedMember) RefuseRevoke(on bool) error {
+	m.k.mark.Helper()
 	return m.do("RefuseRevoke", func(s *broker.Script) { s.Refuse(on) })
 }
 
 // ComeBack makes it join again as a new process would: without its member id, under the same instance id. What it was before is not told goodbye.
-func (m *ScriptedMember) ComeBack() error { return m.do("ComeBack", (*broker.Script).Return) }
+func (m *ScriptedMember) ComeBack() error {
+	m.k.mark.Helper()
+	return m.do("ComeBack", (*broker.Script).Return)
+}
 
 // answered bounds a request of the test's own by WaitLimit.
 func (m *ScriptedMember) answered() (done <-chan struct{}, cancel func()) {
@@ -197,6 +210,7 @@ func (m *ScriptedMember) answered() (done <-chan struct{}, cancel func()) {
 }
 
 func (m *ScriptedMember) coded(what string, send func(done <-chan struct{}) (wire.Code, error)) ErrorCode {
+	m.k.mark.Helper()
 	done, cancel := m.answered()
 	defer cancel()
 	code, err := send(done)
@@ -209,30 +223,38 @@ func (m *ScriptedMember) coded(what string, send func(done <-chan struct{}) (wir
 
 // Leave leaves the group and answers what the coordinator said: NoError normally. It stays away until ComeBack.
 func (m *ScriptedMember) Leave() ErrorCode {
+	m.k.mark.Helper()
 	return m.coded("Leave", func(done <-chan struct{}) (wire.Code, error) { return m.s.Leave(done, false) })
 }
 
 // LeaveForAWhile is how a static member of Protocol Consumer goes away for a restart (epoch -2): its partitions wait for ComeBack.
 func (m *ScriptedMember) LeaveForAWhile() ErrorCode {
+	m.k.mark.Helper()
 	return m.coded("LeaveForAWhile", func(done <-chan struct{}) (wire.Code, error) { return m.s.Leave(done, true) })
 }
 
 // Heartbeat sends one and answers what the coordinator said. A member ByHand of Protocol Consumer joins by its first one, and acknowledges what it was told to
 // give up by the next after that.
-func (m *ScriptedMember) Heartbeat() ErrorCode { return m.coded("Heartbeat", m.s.Heartbeat) }
+func (m *ScriptedMember) Heartbeat() ErrorCode {
+	m.k.mark.Helper()
+	return m.coded("Heartbeat", m.s.Heartbeat)
+}
 
 // JoinGroup sends one, for a classic member ByHand, and answers what the coordinator said: MemberIDRequired to the first, and after the next the member
 // has its generation. It is answered when the join phase ends.
 func (m *ScriptedMember) JoinGroup() ErrorCode {
+	m.k.mark.Helper()
 	return m.byHand("JoinGroup", m.s.JoinGroup)
 }
 
 // SyncGroup sends one, for a classic member ByHand, with the assignment if it leads, and answers what the coordinator said.
 func (m *ScriptedMember) SyncGroup() ErrorCode {
+	m.k.mark.Helper()
 	return m.byHand("SyncGroup", m.s.SyncGroup)
 }
 
 func (m *ScriptedMember) byHand(what string, send func(done <-chan struct{}) (wire.Code, error)) ErrorCode {
+	m.k.mark.Helper()
 	if !m.s.ByHand() {
 		_ = m.k.steered(what+" of scripted member "+m.name, errors.New("it joins and syncs by itself; describe it with ByHand: true, and Protocol: Classic"))
 		return UnknownServerError
@@ -243,6 +265,7 @@ func (m *ScriptedMember) byHand(what string, send func(done <-chan struct{}) (wi
 // Commit commits the offset of one partition, whether or not the member owns it, and answers what the coordinator said. It is answered within
 // WaitLimit, or fails the test: call it from a goroutine of its own where a Hold stops it.
 func (m *ScriptedMember) Commit(topic string, partition int32, offset int64) ErrorCode {
+	m.k.mark.Helper()
 	return m.coded("Commit", func(done <-chan struct{}) (wire.Code, error) { return m.s.Commit(done, topic, partition, offset) })
 }
 
@@ -250,6 +273,7 @@ func (m *ScriptedMember) Commit(topic string, partition int32, offset int64) Err
 // where they are empty (in ConsumerGroupHeartbeat the epoch is not: 0 joins). A member ByHand follows the answer: it takes over member id, epoch and
 // assignment.
 func (m *ScriptedMember) Ask(req kmsg.Request) (kmsg.Response, error) {
+	m.k.mark.Helper()
 	done, cancel := m.answered()
 	defer cancel()
 	if req == nil {

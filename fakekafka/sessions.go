@@ -17,7 +17,8 @@ type FetchSessions struct{ k *Cluster }
 // FetchSessions gives the handle of the fetch sessions.
 func (k *Cluster) FetchSessions() *FetchSessions { return &FetchSessions{k} }
 
-// List is the open sessions, by broker and id.
+// List is the open sessions, by broker and id. A session is opened by the answer to its client's first fetch: at the end of a log that answer waits for
+// fetch.max.wait.ms, or for a record.
 func (s *FetchSessions) List() []FetchSession { return s.k.b.FetchSessions() }
 
 // Stats sums up all brokers. NotFound and InvalidEpoch of a client are the answers FETCH_SESSION_ID_NOT_FOUND (70) and
