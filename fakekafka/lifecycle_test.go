@@ -232,6 +232,24 @@ func TestCloseAsClientsCome(t *testing.T) { // not parallel: it looks at all gor
 	requireNothingLeft(t)
 }
 
+func TestAutoCreateTopics(t *testing.T) {
+	t.Parallel()
+	for _, on := range []bool{true, false} {
+		k := fakekafka.Start(t, fakekafka.AutoCreateTopics(on))
+		req := metadataRequest()
+		topic := kmsg.NewMetadataRequestTopic()
+		topic.Topic = kmsg.StringPtr("asked-for")
+		req.Topics, req.AllowAutoTopicCreation = append(req.Topics, topic), true
+		dialRaw(t, k, "client").ask(req)
+		_ = k.Timeline() // what the request set off is done before
+		want := 0
+		if on {
+			want = 1
+		}
+		require.Equal(t, want, k.Topic("asked-for").Partitions())
+	}
+}
+
 func TestBadOptions(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,17 +10,6 @@ import (
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
-// KnownResource tells whether configs of this type can be described. One resource
-// of another type makes a whole DescribeConfigs request fail, with INVALID_REQUEST
-// for each resource.
-func KnownResource(t ResourceType) bool {
-	switch t {
-	case TopicResource, BrokerResource, BrokerLoggerResource, ClientMetricsResource, GroupResource:
-		return true
-	}
-	return false
-}
-
 // Describe answers one resource of a DescribeConfigs request received by broker
 // node, sorted by name. names is the key filter (nil or empty: all); unknown names
 // are left out. topicExists says which topics there are.
