@@ -137,8 +137,10 @@ func (g *consumerGroup) resolutions() resolutions {
 	}
 	r := resolutions{count: len(g.regexes)}
 	for _, resolved := range g.regexes {
-		if resolved.at >= r.at {
+		if resolved.at > r.at {
 			r.at, r.version = resolved.at, resolved.version
+		} else if resolved.at == r.at { // of one instant, in whatever order the map has them
+			r.version = max(r.version, resolved.version)
 		}
 	}
 	return r
