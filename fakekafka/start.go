@@ -93,7 +93,7 @@ func (k *Cluster) end() {
 		k.tb.Errorf("fakekafka: %s has no action; add Fail, Delay, Hold, HoldReply, LoseReply, Drop, Reply or Observe", f.name)
 	}
 	for _, name := range k.b.Unmatched() {
-		k.tb.Errorf("fakekafka: %s never acted on a request", name)
+		k.tb.Errorf("fakekafka: %s", name)
 	}
 	if k.tb.Failed() {
 		k.report()

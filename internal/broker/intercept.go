@@ -100,7 +100,7 @@ func (c *Cluster) RemoveRule(r *Rule) {
 	defer c.rules.mu.Unlock()
 	r.mu.Lock()
 	if slices.Contains(c.rules.all(), r) && !r.Internal && r.acted == 0 {
-		c.rules.idle = append(c.rules.idle, r.idleName())
+		c.rules.idle = append(c.rules.idle, c.idleRule(r))
 	}
 	r.removed = true
 	r.mu.Unlock()
@@ -127,19 +127,37 @@ func (c *Cluster) Unmatched() []string {
 	for _, r := range c.rules.all() {
 		r.mu.Lock()
 		if !r.Internal && r.acted == 0 {
-			names = append(names, r.idleName())
+			names = append(names, c.idleRule(r))
 		}
 		r.mu.Unlock()
 	}
 	return names
 }
 
-// idleName names a rule that never acted, with the reason if it is known. With r.mu held.
-func (r *Rule) idleName() string {
+// idleRule says of a rule that it never acted, and why as far as that is known. With r.mu held.
+func (c *Cluster) idleRule(r *Rule) string {
+	text := r.Name + " never acted on a request"
 	if r.matched > 0 {
-		return fmt.Sprintf("%s (%d requests matched, all of them let pass by After(%d))", r.Name, r.matched, r.After)
+		return fmt.Sprintf("%s: %d matched, all of them let pass by After(%d)", text, r.matched, r.After)
 	}
-	return r.Name
+	if r.Topic != "" && c.meta.Load().topics[r.Topic] == nil {
+		text += fmt.Sprintf("; there is no topic %q", r.Topic)
+	}
+	if r.Key == AnyKey {
+		return text
+	}
+	count, recent := c.Requests(RequestQuery{Key: r.Key})
+	if count == 0 {
+		return fmt.Sprintf("%s: no client sent %s", text, r.Key)
+	}
+	var clients []string
+	for i := range recent {
+		if name := fmt.Sprintf("%q", recent[i].Client); !slices.Contains(clients, name) && len(clients) < 5 {
+			clients = append(clients, name)
+		}
+	}
+	slices.Sort(clients)
+	return fmt.Sprintf("%s: %d %s came, from %s, and none fitted", text, count, r.Key, strings.Join(clients, ", "))
 }
 
 // Acted is on how many requests the rule has acted.
