@@ -164,7 +164,7 @@ func TestWhatIsLeftOverFailsTheTest(t *testing.T) {
 		`On(Produce).Topic("orders").Times(2).Fail(NOT_LEADER_OR_FOLLOWER) never acted`: func(_ testing.TB, k *fakekafka.Cluster) {
 			k.On(fakekafka.Produce).Topic("orders").Times(2).Fail(fakekafka.NotLeaderOrFollower)
 		},
-		`1 requests matched, all of them let pass by After(3)`: func(tb testing.TB, k *fakekafka.Cluster) {
+		`1 matched, all of them let pass by After(3)`: func(tb testing.TB, k *fakekafka.Cluster) {
 			k.On(fakekafka.Produce).After(3).Drop()
 			dialRaw(t, k, "a").ask(produceTo(t, "orders", 0))
 		},
