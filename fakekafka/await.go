@@ -56,12 +56,21 @@ func (k *Cluster) await(ctx context.Context, wanted string, check func() (ok boo
 	case err == nil:
 		return nil
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("wanted %s; after %s there was: %s", wanted, time.Since(began).Round(time.Millisecond), saw)
+		return &waitError{fmt.Sprintf("wanted %s; after %s there was: %s", wanted, time.Since(began).Round(time.Millisecond), saw), err}
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("wanted %s; there was, when the wait was canceled: %s", wanted, saw)
+		return &waitError{fmt.Sprintf("wanted %s; there was, when the wait was canceled: %s", wanted, saw), err}
 	}
 	return fmt.Errorf("wanted %s: %w", wanted, err)
 }
+
+// waitError is a wait whose context ended: it says what was wanted and seen, and is still the context's error to errors.Is.
+type waitError struct {
+	text  string
+	cause error
+}
+
+func (e *waitError) Error() string { return e.text }
+func (e *waitError) Unwrap() error { return e.cause }
 
 // now runs check on the control loop, once.
 func (k *Cluster) now(wanted string, check func() (ok bool, saw string)) error {
