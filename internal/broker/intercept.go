@@ -13,7 +13,7 @@ import (
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
-// Interception is the one mechanism by which a test steers requests: faults, delays, pauses and holds are all rules. A request meets
+// Interception is the one mechanism by which a test steers requests: faults, delays and holds are all rules; pauses stand beside it. A request meets
 // its rules in the order in which they were made, before it is handled; a rule that ends the request (Drop, Fail, Reply) ends the walk.
 // What the rules before that one say of the answer (LoseReply, HoldReply, Observe) is done when there is one, in the same order.
 
@@ -40,7 +40,7 @@ type Rule struct {
 	Times, After int
 	// When is asked last, off the control loop; nil: always.
 	When func(*Call) bool
-	// Internal rules belong to pauses and holds: they aren't reported as never matched.
+	// Internal rules belong to holds of a group: they aren't reported as never matched.
 	Internal bool
 	Name     string // for messages: "On(Produce).Topic(orders).Fail(NOT_LEADER_OR_FOLLOWER)"
 
