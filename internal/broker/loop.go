@@ -154,15 +154,18 @@ func caught(fn func()) (p *panicked) {
 	return nil
 }
 
-// guarded runs fn; a panic in it is told, and the loop goes on.
-func (l *loop) guarded(fn func(time.Time), now time.Time) {
-	defer func() {
-		if v := recover(); v != nil {
-			l.failed(&panicked{v, debug.Stack()})
-		}
-	}()
-	fn(now)
+// guarded runs fn; a panic in it is told, and the loop goes on. It answers whether fn came to its end.
+func (l *loop) guarded(fn func(time.Time), now time.Time) bool {
+	p := caught(func() { fn(now) })
+	if p != nil {
+		l.failed(p)
+	}
+	return p == nil
 }
+
+// afterFailure is how long a tick that failed is left alone, in real time: its deadline may stay past, and a loop that tried again at once would do nothing
+// else and fill the log.
+const afterFailure = time.Second
 
 // close makes the loop end after what is queued. It doesn't wait.
 func (l *loop) close() {
@@ -202,10 +205,14 @@ func (l *loop) run() {
 		}
 		// All that is due is done before the next of the queue, so that under a manual clock nobody's speed decides the order.
 		at, ok := l.deadline()
-		for n := 0; ok && !at.After(now) && n < maxTicks; n++ {
-			l.guarded(l.tick, now)
+		sound := true
+		for n := 0; ok && !at.After(now) && n < maxTicks && sound; n++ {
+			sound = l.guarded(l.tick, now)
 			l.guarded(l.endTurn, now)
 			at, ok = l.deadline()
+		}
+		if !sound {
+			at, ok = now.Add(afterFailure), true
 		}
 		if ok && !at.After(now) {
 			continue
