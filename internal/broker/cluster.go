@@ -163,7 +163,7 @@ func build(o Options) (*Cluster, error) {
 		return nil, fmt.Errorf("listen: %d brokers from port %d on need ports up to %d", o.Brokers, port, int(port)+o.Brokers-1)
 	}
 	c := &Cluster{
-		options: o, seed: o.Seed, log: o.Logger, network: o.Network, advertise: o.Advertise,
+		options: o, seed: o.Seed, network: o.Network, advertise: o.Advertise,
 		rand:     mathrand.New(mathrand.NewPCG(o.Seed, 0)),
 		clock:    newClock(),
 		decoding: newBudget(256 << 20),
@@ -171,6 +171,7 @@ func build(o Options) (*Cluster, error) {
 		closing:  make(chan struct{}),
 		scram:    scramCredentials{},
 	}
+	c.log = c.later(o.Logger)
 	c.codecs.New = func() any { return new(partitionlog.Codecs) }
 	if !o.ManualClock.IsZero() {
 		c.clock = newManualClock(o.ManualClock)
