@@ -176,7 +176,7 @@ func (f *fetching) read(t *target, out *wire.FetchPartition, res *result, limit 
 		fail(wire.Code(got.Code))
 		return
 	}
-	p.noteFetch(f.r.client, part.FetchOffset)
+	p.noteFetch(f.r, part.FetchOffset, f.session != nil)
 	*out = wire.NewFetchPartition(part.Partition, wire.None)
 	out.HighWatermark, out.LastStableOffset, out.LogStartOffset = got.HighWatermark, got.LastStable, got.LogStart
 	if got.HasDiverging {

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
 )
@@ -12,7 +13,9 @@ const EventSkipped groups.EventKind = "skipped"
 // fetcher is a client that was assigned a partition by a group: whether it has fetched since.
 type fetcher struct {
 	group, client, member string
-	fetched               bool
+	since                 int64 // when it was assigned, by the machine's clock in Unix nanoseconds
+	fetched               bool // its client fetches it
+	positioned            bool // and it is known from where on
 }
 
 // assigned is told of an assignment: what the member gained must be fetched by its client. On the loop.
@@ -36,25 +39,39 @@ func (p *partition) expectFetch(group, client, member string) {
 		f := &p.fetchers[i]
 		if f.group == group {
 			if f.member != member {
-				*f = fetcher{group: group, client: client, member: member}
+				*f = newFetcher(group, client, member)
 				p.changed()
 			}
 			return
 		}
 	}
-	p.fetchers = append(p.fetchers, fetcher{group: group, client: client, member: member})
+	p.fetchers = append(p.fetchers, newFetcher(group, client, member))
 	p.changed()
 }
 
-// noteFetch notes that a client has fetched the partition at an offset. With p.mu held. It costs nothing where no group owns the partition.
-func (p *partition) noteFetch(client string, offset int64) {
+func newFetcher(group, client, member string) fetcher {
+	return fetcher{group: group, client: client, member: member, since: time.Now().UnixNano()}
+}
+
+// noteFetch notes that a client has fetched the partition at an offset. With p.mu held. It costs nothing where no group owns the partition. A fetch
+// that was sent before the partition was assigned says nothing of where its owner begins: it may be one that still waits from a time when the client owned the
+// partition before, or of the process that a static member's new one replaces. In a session it counts as being fetched all the same, for the session's next
+// request need not read the partition again.
+func (p *partition) noteFetch(r *request, offset int64, inSession bool) {
 	for i := range p.fetchers {
 		f := &p.fetchers[i]
-		if f.fetched || f.client != client {
+		if f.positioned || f.client != r.client {
 			continue
 		}
-		f.fetched = true
-		group, start := f.group, p.log.LogStart()
+		if r.conn != nil && r.conn.active.Load() < f.since {
+			if inSession && !f.fetched {
+				f.fetched = true
+				p.cluster.changed()
+			}
+			continue
+		}
+		f.fetched, f.positioned = true, true
+		group, client, start := f.group, f.client, p.log.LogStart()
 		p.cluster.loop.post(func() { p.positioned(group, client, offset, start) })
 	}
 }
