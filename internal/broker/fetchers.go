@@ -14,8 +14,8 @@ const EventSkipped groups.EventKind = "skipped"
 type fetcher struct {
 	group, client, member string
 	since                 int64 // when it was assigned, by the machine's clock in Unix nanoseconds
-	fetched               bool // its client fetches it
-	positioned            bool // and it is known from where on
+	fetched               bool  // its client fetches it
+	positioned            bool  // and it is known from where on
 }
 
 // assigned is told of an assignment: what the member gained must be fetched by its client. On the loop.
