@@ -205,7 +205,7 @@ func build(o Options) (*Cluster, error) {
 	}
 	for _, name := range sortedKeys(o.Config) {
 		if noEffect, _ := config.Check(name, o.Config[name]); noEffect { // errors were found above
-			c.log.Warn("this setting is Kafka's, but changes nothing here", "config", name, "value", o.Config[name])
+			o.Logger.Warn("this setting is Kafka's, but changes nothing here", "config", name, "value", o.Config[name])
 		}
 	}
 	c.handlers = handlers()
