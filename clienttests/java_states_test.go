@@ -60,6 +60,19 @@ func (s *stateTest) came(states ...string) {
 	}))
 }
 
+// passed waits until the consumer has gone through these states, one after the other, wherever it is now.
+func (s *stateTest) passed(states ...string) {
+	s.Helper()
+	require.NoError(s, s.m.until(s.ctx, fmt.Sprint("having passed the states ", states), func() bool {
+		for i := range s.m.transitions {
+			if rest := s.m.transitions[i:]; len(rest) >= len(states) && slices.Equal(rest[:len(states)], states) {
+				return true
+			}
+		}
+		return false
+	}))
+}
+
 // owns waits until the consumer was told so many partitions.
 func (s *stateTest) owns(n int) {
 	s.Helper()
@@ -156,13 +169,14 @@ func prepareLeaving(s *stateTest) {
 	s.g.AwaitStable(s, 0)
 }
 
-// The consumer has one heartbeat in flight at a time: while that is not answered it can't say that it leaves.
+// A heartbeat of the consumer's is not answered, so what it says next, that it leaves, doesn't reach the broker. It doesn't wait for that: how long it shows
+// LEAVING is up to its threads.
 func leaving(s *stateTest) {
 	s.joined()
 	hold := s.g.Hold(fakekafka.Beat)
 	hold.Await(s)
 	require.NoError(s, s.j.say("unsubscribe", s.m.name))
-	s.came("PREPARE_LEAVING", "LEAVING")
+	s.passed("STABLE", "PREPARE_LEAVING", "LEAVING")
 	s.owns(0)
 	require.Len(s, s.state().Owned["orders"], 4, "the broker has not heard it yet")
 	hold.Release()
