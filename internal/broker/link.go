@@ -81,8 +81,14 @@ func (c *conn) received(n int) error {
 type underway struct {
 	mu    sync.Mutex
 	queue []delayed
+	bytes int           // of the queue and of what was taken from it and isn't written yet
 	wake  chan struct{} // capacity 1
+	room  chan struct{} // capacity 1: something was written
 }
+
+// mostUnderway is how many bytes of answers may travel on a connection; the next request is handled when there is room. So a client that
+// asks and never reads can't make a slow broker hold more than that, as a socket's buffers would see to on a fast one.
+const mostUnderway = 16 << 20
 
 type delayed struct {
 	b  []byte
@@ -105,18 +111,42 @@ func (c *conn) send(a answer) error {
 		panic(fmt.Sprintf("broker: an answer of type %T", a))
 	}
 	if c.underway == nil {
-		u := &underway{wake: make(chan struct{}, 1)}
+		u := &underway{wake: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 		if !c.cluster.spawn(func() { c.deliver(u) }) {
 			return errClosed
 		}
 		c.underway = u
 	}
 	u := c.underway
-	u.mu.Lock()
-	u.queue = append(u.queue, delayed{b, time.Now().Add(time.Duration(c.node.link.latency.Load()))})
-	u.mu.Unlock()
+	for !u.put(delayed{b, time.Now().Add(time.Duration(c.node.link.latency.Load()))}) {
+		select {
+		case <-u.room:
+		case <-c.done:
+			return errClosed
+		}
+	}
 	signal(u.wake)
 	return nil
+}
+
+// put lets an answer travel if there is room for it; one alone always has room.
+func (u *underway) put(d delayed) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.bytes > 0 && u.bytes+len(d.b) > mostUnderway {
+		return false
+	}
+	u.queue = append(u.queue, d)
+	u.bytes += len(d.b)
+	return true
+}
+
+// written makes room.
+func (u *underway) written(d delayed) {
+	u.mu.Lock()
+	u.bytes -= len(d.b)
+	u.mu.Unlock()
+	signal(u.room)
 }
 
 func (c *conn) deliver(u *underway) {
@@ -145,6 +175,7 @@ func (c *conn) deliver(u *underway) {
 				c.shut(err.Error())
 				return
 			}
+			u.written(d)
 		}
 	}
 }
