@@ -75,15 +75,20 @@ func (fs *flights) run(c *Cluster) {
 
 func (f *flight) fly(c *Cluster) {
 	ans, err := c.intercepted(f.r, c.handlers[f.r.key])
-	c.loop.do(func() {
-		if resp, ok := ans.(kmsg.Response); ok && err == nil {
-			f.s.hear(resp)
-		} else {
-			f.s.lost()
-		}
-		c.endTurn(c.clock.Now()) // what follows from it takes off before this one counts as landed
-		c.groups.scripts.flights.busy.Add(-1)
+	failed := caught(func() {
+		c.loop.do(func() {
+			defer c.groups.scripts.flights.busy.Add(-1) // landed, whatever became of it
+			if resp, ok := ans.(kmsg.Response); ok && err == nil {
+				f.s.hear(resp)
+			} else {
+				f.s.lost()
+			}
+			c.endTurn(c.clock.Now()) // what follows from it takes off before this one counts as landed
+		})
 	})
+	if failed != nil {
+		c.bug("the answer of a scripted member's %s: %v", f.r.key, failed.value)
+	}
 	f.landed <- struct{}{}
 }
 
