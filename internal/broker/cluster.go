@@ -119,15 +119,22 @@ func New(o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.spawn(c.loop.run)
 	for _, n := range c.nodes {
-		if err := n.start(); err != nil {
-			c.Close()
+		if err := n.open(); err != nil {
+			for _, opened := range c.nodes {
+				opened.stop("the broker did not start")
+			}
 			return nil, err
 		}
 	}
-	// Ports are known only now; clients can't have asked yet what the loop is about to say.
-	c.loop.do(func() { c.change(func(m *metadata) { m.nodes = c.describeNodes() }) })
+	// Ports are known only now, and nobody is let in before clients can be told of them. The loop doesn't run yet.
+	c.change(func(m *metadata) { m.nodes = c.describeNodes() })
+	c.spawn(c.loop.run)
+	for _, n := range c.nodes {
+		if err := n.begin(); err != nil {
+			return nil, err
+		}
+	}
 	return c, nil
 }
 

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,6 +36,14 @@ type node struct {
 
 // start opens the listener and begins to accept.
 func (n *node) start() error {
+	if err := n.open(); err != nil {
+		return err
+	}
+	return n.begin()
+}
+
+// open opens the listener. Who connects waits until begin.
+func (n *node) open() error {
 	l, err := n.cluster.network.Listen(n.listen)
 	if err != nil {
 		return fmt.Errorf("broker %d can't listen on %s: %w", n.id, n.listen, err)
@@ -46,6 +55,17 @@ func (n *node) start() error {
 	n.listen = l.Addr().String()
 	n.watchIdle(n.cluster.settings(n.id).Duration("connections.max.idle.ms"), l)
 	n.mu.Unlock()
+	return nil
+}
+
+// begin lets clients in.
+func (n *node) begin() error {
+	n.mu.Lock()
+	l, stopped := n.listener, n.stopped
+	n.mu.Unlock()
+	if l == nil {
+		return fmt.Errorf("broker %d was stopped while it started", n.id)
+	}
 	if !n.cluster.spawn(func() { n.accept(l, stopped) }) {
 		n.stop("the broker is closing")
 		return errClosed
@@ -154,4 +174,9 @@ type network interface {
 
 type tcp struct{}
 
-func (tcp) Listen(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
+// Listen listens with plain TCP: no client of Kafka's speaks more, and trying multipath TCP first costs each start and each connection.
+func (tcp) Listen(addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	lc.SetMultipathTCP(false)
+	return lc.Listen(context.Background(), "tcp", addr)
+}
