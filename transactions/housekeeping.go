@@ -16,16 +16,6 @@ func (s *Shard) AbortTimedOut(now time.Time) Effects {
 	return s.end()
 }
 
-// Fence aborts the open transaction of an id as a new incarnation would; ok is false where there is none.
-func (s *Shard) Fence(now time.Time, id, cause string) (fx Effects, ok bool) {
-	e := s.entries[id]
-	if e == nil || e.state != Ongoing || e.ending {
-		return s.end(), false
-	}
-	s.fence(now, e, cause)
-	return s.end(), true
-}
-
 // RemoveExpired forgets the ids that nobody has used for the expiration time.
 func (s *Shard) RemoveExpired(now time.Time) Effects {
 	for _, id := range s.IDs() {

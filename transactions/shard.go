@@ -59,9 +59,6 @@ func NewShard(cfg Config, newID func() int64) *Shard {
 	return &Shard{cfg: cfg, newID: newID, entries: map[string]*entry{}}
 }
 
-// SetConfig changes the settings.
-func (s *Shard) SetConfig(cfg Config) { s.cfg = cfg }
-
 // Replay applies one record of the log while the shard is loaded.
 func (s *Shard) Replay(r Record) error {
 	id, e, err := decode(r)

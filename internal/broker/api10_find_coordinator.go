@@ -85,10 +85,8 @@ func (r *request) coordinatorOf(kind int8, key string) (found, error) {
 	switch {
 	case kind == coordinatorGroup:
 		topicName = offsetsTopic
-	case kind == coordinatorTransaction && r.cluster.handlers[wire.EndTxn] != nil:
-		topicName = transactionsTopic
 	case kind == coordinatorTransaction:
-		return notFound(wire.TransactionalIDAuthorizationFailed, "Transactional id authorization failed."), nil
+		topicName = transactionsTopic
 	case kind == coordinatorShare && r.version >= 6:
 		if !shareKey(key) {
 			return notFound(wire.InvalidRequest, "Invalid share coordinator key: "+key), nil
