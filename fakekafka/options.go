@@ -146,7 +146,7 @@ func KafkaTimings() Option {
 }
 
 // Logger sets where the brokers log. Default: under [Start] warnings go to the test's log; under [New] nothing is logged.
-// Its handler is called from everywhere, and must not call the cluster.
+// Its handler is called for one line after the other, on a goroutine of its own: it may call the cluster, which doesn't wait for it.
 func Logger(l *slog.Logger) Option {
 	return func(o *options) error {
 		if l == nil {
