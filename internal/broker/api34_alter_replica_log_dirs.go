@@ -20,7 +20,7 @@ func (r *request) alterReplicaLogDirs() (answer, error) {
 		case p == nil:
 			return wire.UnknownTopicOrPartition
 		case !p.state.Load().hosted(r.node.id):
-			return wire.NotLeaderOrFollower
+			return wire.ReplicaNotAvailable // Kafka's word for NOT_LEADER_OR_FOLLOWER here
 		}
 		return wire.None
 	}), nil

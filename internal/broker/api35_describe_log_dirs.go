@@ -2,6 +2,8 @@ package broker
 
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
 // DescribeLogDirs, v1-5. There is one directory, which exists in name only; v4 asks for its size, v5 whether it is cordoned.
@@ -39,6 +41,15 @@ func (r *request) describeLogDirs() (answer, error) {
 	dir.TotalBytes, dir.UsableBytes = diskBytes, max(0, diskBytes-used)
 	resp.Dirs = append(resp.Dirs, dir)
 	return resp, nil
+}
+
+// offlineLogDir has the error of a directory that can't be read, which stands at the directory; those of the request as a whole stand at the top, from v3 on.
+func offlineLogDir(req *kmsg.DescribeLogDirsRequest, name string) *kmsg.DescribeLogDirsResponse {
+	resp := req.ResponseKind().(*kmsg.DescribeLogDirsResponse)
+	dir := kmsg.NewDescribeLogDirsResponseDir()
+	dir.Dir, dir.ErrorCode = name, int16(wire.KafkaStorageError)
+	resp.Dirs = append(resp.Dirs, dir)
+	return resp
 }
 
 // wantedPartitions is the set a request asks for, nil for all.

@@ -14,22 +14,11 @@ import (
 
 func (r *request) describeQuorum() (answer, error) {
 	req := r.body.(*kmsg.DescribeQuorumRequest)
+	if len(req.Topics) != 1 || req.Topics[0].Topic != "__cluster_metadata" || len(req.Topics[0].Partitions) != 1 || req.Topics[0].Partitions[0].Partition != 0 {
+		return noQuorum(req), nil
+	}
 	resp := req.ResponseKind().(*kmsg.DescribeQuorumResponse)
 	resp.ErrorMessage = kmsg.StringPtr("") // not null
-	if len(req.Topics) != 1 || req.Topics[0].Topic != "__cluster_metadata" || len(req.Topics[0].Partitions) != 1 || req.Topics[0].Partitions[0].Partition != 0 {
-		text := wire.UnknownTopicOrPartition.String()
-		for _, w := range req.Topics {
-			t := kmsg.NewDescribeQuorumResponseTopic()
-			t.Topic = w.Topic
-			for _, wp := range w.Partitions {
-				p := kmsg.NewDescribeQuorumResponseTopicPartition()
-				p.Partition, p.ErrorCode, p.ErrorMessage = wp.Partition, int16(wire.UnknownTopicOrPartition), &text
-				t.Partitions = append(t.Partitions, p)
-			}
-			resp.Topics = append(resp.Topics, t)
-		}
-		return resp, nil
-	}
 	m := r.cluster.meta.Load()
 	now := r.cluster.clock.NowMillis()
 	p := kmsg.NewDescribeQuorumResponseTopicPartition()
@@ -56,6 +45,24 @@ func (r *request) describeQuorum() (answer, error) {
 	node.Listeners = append(node.Listeners, l)
 	resp.Nodes = append(resp.Nodes, node)
 	return resp, nil
+}
+
+// noQuorum refuses the partitions that a request asks for: none but the metadata log's has one.
+func noQuorum(req *kmsg.DescribeQuorumRequest) *kmsg.DescribeQuorumResponse {
+	resp := req.ResponseKind().(*kmsg.DescribeQuorumResponse)
+	resp.ErrorMessage = kmsg.StringPtr("")
+	text := wire.UnknownTopicOrPartition.String()
+	for _, w := range req.Topics {
+		t := kmsg.NewDescribeQuorumResponseTopic()
+		t.Topic = w.Topic
+		for _, wp := range w.Partitions {
+			p := kmsg.NewDescribeQuorumResponseTopicPartition()
+			p.Partition, p.ErrorCode, p.ErrorMessage = wp.Partition, int16(wire.UnknownTopicOrPartition), &text
+			t.Partitions = append(t.Partitions, p)
+		}
+		resp.Topics = append(resp.Topics, t)
+	}
+	return resp
 }
 
 const controllerListener = "CONTROLLER"

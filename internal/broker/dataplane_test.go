@@ -65,7 +65,7 @@ func (c *rawClient) receive(req kmsg.Request) kmsg.Response {
 	require.NoError(c.tb, err)
 	require.Equal(c.tb, uint32(c.corr), binary.BigEndian.Uint32(frame))
 	frame = frame[4:]
-	if req.IsFlexible() {
+	if req.IsFlexible() && req.Key() != int16(wire.ApiVersions) {
 		frame = frame[1:]
 	}
 	resp := req.ResponseKind()

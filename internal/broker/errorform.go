@@ -10,6 +10,9 @@ import (
 // errorForm answers a request with one error for everything it asks, at the places where its API and version have errors: at the
 // top, or in every entry that was asked for. Where there is no such place the answer just looks empty, as Kafka's does.
 func errorForm(r *request, code wire.Code) answer {
+	if req, ok := r.body.(*kmsg.DescribeLogDirsRequest); ok && code == wire.KafkaStorageError {
+		return offlineLogDir(req, r.cluster.logDir(r.node.id))
+	}
 	return errorResponse(r.body, code)
 }
 

@@ -46,7 +46,9 @@ func adminErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respons
 		return resp
 	case *kmsg.ElectLeadersRequest:
 		resp := req.ResponseKind().(*kmsg.ElectLeadersResponse)
-		resp.ErrorCode = int16(code)
+		if len(req.Topics) == 0 || !aboutPartition(code) {
+			resp.ErrorCode = int16(code)
+		}
 		for _, w := range req.Topics {
 			t := kmsg.NewElectLeadersResponseTopic()
 			t.Topic = w.Topic
@@ -58,7 +60,9 @@ func adminErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respons
 		return resp
 	case *kmsg.AlterPartitionAssignmentsRequest:
 		resp := req.ResponseKind().(*kmsg.AlterPartitionAssignmentsResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
+		if !aboutPartition(code) {
+			resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
+		}
 		for _, w := range req.Topics {
 			t := kmsg.NewAlterPartitionAssignmentsResponseTopic()
 			t.Topic = w.Topic
@@ -97,6 +101,16 @@ func adminErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respons
 	return transactionErrorForm(body, code)
 }
 
+// aboutPartition tells of an error of an election or a reassignment whether it is one of a partition, and leaves the request as a whole without one.
+func aboutPartition(code wire.Code) bool {
+	switch code {
+	case wire.UnknownTopicOrPartition, wire.ElectionNotNeeded, wire.PreferredLeaderNotAvailable, wire.EligibleLeadersNotAvailable,
+		wire.NoReassignmentInProgress, wire.InvalidReplicaAssignment, wire.InvalidReplicationFactor:
+		return true
+	}
+	return false
+}
+
 // clusterErrorForm: the requests that have their error at the top.
 func clusterErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Response {
 	switch req := body.(type) {
@@ -107,6 +121,9 @@ func clusterErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respo
 	case *kmsg.DescribeClusterRequest:
 		return describeClusterError(req, code, text)
 	case *kmsg.DescribeQuorumRequest:
+		if code == wire.UnknownTopicOrPartition {
+			return noQuorum(req)
+		}
 		resp := req.ResponseKind().(*kmsg.DescribeQuorumResponse)
 		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		return resp
@@ -230,6 +247,14 @@ func securityErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Resp
 		return resp
 	case *kmsg.DescribeUserSCRAMCredentialsRequest:
 		resp := req.ResponseKind().(*kmsg.DescribeUserSCRAMCredentialsResponse)
+		if len(req.Users) > 0 && (code == wire.ResourceNotFound || code == wire.DuplicateResource) { // about a user
+			for _, u := range req.Users {
+				o := kmsg.NewDescribeUserSCRAMCredentialsResponseResult()
+				o.User, o.ErrorCode, o.ErrorMessage = u.Name, int16(code), message(text)
+				resp.Results = append(resp.Results, o)
+			}
+			return resp
+		}
 		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
 		return resp
 	case *kmsg.AlterUserSCRAMCredentialsRequest:

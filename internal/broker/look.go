@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/fakekafka/fakekafka/groups"
 	"github.com/fakekafka/fakekafka/internal/wire"
@@ -49,13 +50,11 @@ func (c *Cluster) HeldAt(group string, step groups.Step) bool {
 // CheckFail refuses an error that Kafka never answers for an API.
 func CheckFail(key wire.Key, code wire.Code) error {
 	known := answersOf(key)
-	if known == nil {
+	switch {
+	case known == nil:
+		return fmt.Errorf("no API of Apache Kafka's brokers has %s: there is no request to fail", key)
+	case slices.Contains(known, code):
 		return nil
-	}
-	for _, k := range known {
-		if k == code {
-			return nil
-		}
 	}
 	api := key.String()
 	if key == AnyKey {
