@@ -97,7 +97,7 @@ func (s *Shard) consumerBeat(c Command, req *kmsg.ConsumerGroupHeartbeatRequest,
 		b.hold = func() { s.consumerBeat(c, req, false) }
 	}
 	b.answer = func(m *consumerMember, withAssignment bool) {
-		s.reply(c.Ticket, s.consumerHeartbeatAnswer(req, m, withAssignment))
+		s.reply(c.Ticket, s.consumerHeartbeatAnswer(req, m, c.Client, withAssignment))
 	}
 	b.refuse = func(r *refusal) { s.reply(c.Ticket, consumerHeartbeatError(req, r)) }
 	if r := s.memberBeats(b, req); r != nil {
@@ -279,10 +279,12 @@ func (s *Shard) goAway(g *consumerGroup, m *consumerMember) {
 
 // consumerHeartbeatAnswer is the answer to a successful beat. The assignment is what the member may use now, without
 // what it has to give up; null says "as before".
-func (s *Shard) consumerHeartbeatAnswer(req *kmsg.ConsumerGroupHeartbeatRequest, m *consumerMember, withAssignment bool) *kmsg.ConsumerGroupHeartbeatResponse {
+func (s *Shard) consumerHeartbeatAnswer(
+	req *kmsg.ConsumerGroupHeartbeatRequest, m *consumerMember, c Client, withAssignment bool,
+) *kmsg.ConsumerGroupHeartbeatResponse {
 	resp := req.ResponseKind().(*kmsg.ConsumerGroupHeartbeatResponse)
 	resp.MemberID, resp.MemberEpoch = kmsg.StringPtr(m.id), m.epoch
-	resp.HeartbeatIntervalMillis = int32(s.dictatedInterval(req.Group, m) / time.Millisecond)
+	resp.HeartbeatIntervalMillis = int32(s.dictatedInterval(req.Group, m, c) / time.Millisecond)
 	if withAssignment {
 		order := s.groups[req.Group].consumer.targetOrder[m.id]
 		a := kmsg.NewConsumerGroupHeartbeatResponseAssignment()

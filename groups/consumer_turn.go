@@ -15,6 +15,10 @@ import (
 const (
 	// promptInterval is dictated to members that have what they shall have, where no interval is set.
 	promptInterval = 100 * time.Millisecond
+	// librdkafkaInterval is that for librdkafka. It looks up where to begin in a partition without a committed offset 100 ms after its assignment.
+	// A heartbeat of the same moment that tells it to revoke another partition makes it look the offset up again half a second later, and it reads
+	// what it has read once more: librdkafka 2.11, on Apache Kafka too.
+	librdkafkaInterval = 200 * time.Millisecond
 	// settlingInterval is dictated to members of a small group while they wait for others.
 	settlingInterval = 10 * time.Millisecond
 	// librdkafka gives a heartbeat up after the longer of the interval and a second; the answer leaves this much before.
@@ -152,7 +156,7 @@ func (s *Shard) holdBeat(g *consumerGroup, m *consumerMember, b *beat) bool {
 	}
 	interval, set := s.heartbeatInterval(g.id)
 	if !set {
-		interval = promptInterval
+		interval = promptIntervalOf(b.client)
 	}
 	limit := max(interval, heartbeatPatience) - holdMargin
 	letGo := func() {
@@ -224,15 +228,23 @@ func (s *Shard) awaitRelease(g *consumerGroup, m *consumerMember, waits bool) {
 	}
 }
 
+// promptIntervalOf is what the client is told where no interval is set.
+func promptIntervalOf(c Client) time.Duration {
+	if isLibrdkafka(c.Software) {
+		return librdkafkaInterval
+	}
+	return promptInterval
+}
+
 // dictatedInterval is the heartbeat interval that the answer tells the member.
-func (s *Shard) dictatedInterval(group string, m *consumerMember) time.Duration {
+func (s *Shard) dictatedInterval(group string, m *consumerMember, c Client) time.Duration {
 	interval, set := s.heartbeatInterval(group)
 	if set || !s.cfg.Prompt {
 		return interval
 	}
 	g := s.groups[group].consumer
 	if g.settled(m) && g.groupEpoch == g.assignmentEpoch && !s.isResolving(g) {
-		return promptInterval
+		return promptIntervalOf(c)
 	}
 	// A large group would be kept busy by heartbeats alone.
 	return min(max(settlingInterval, time.Duration(len(g.members))*time.Millisecond), promptInterval)
