@@ -31,6 +31,8 @@
 //     partitions twice; its uniform assignor fails.
 //   - An outdated claim never pulls a partition to a member that no longer subscribes to the topic. Kafka does that, and fails if that
 //     member cannot take part at all.
+//   - With mixed subscriptions there are groups that Kafka's sticky assignors never finish: the records by which they avoid swapping
+//     partitions send some round in a circle. Here the computation starts over without those records as soon as that shows.
 //   - A member that claims a partition twice has it. In Kafka it loses it by that.
 //   - With mixed subscriptions, uniform leaves a partition that stands in two previous targets with one of the members. Kafka leaves it
 //     with both. (With equal subscriptions it fails, and so does this.)

@@ -40,16 +40,47 @@ func general(r *round, c *claims, x *rackTable, match bool) {
 			all = append(all, p)
 		}
 	}
-	snapshot := struct{ owner, count []int32 }{slices.Clone(r.owner), slices.Clone(g.load.count)}
-	if !revocation {
-		g.improve(free)
+	start := g.save()
+	changed, ends := g.rebalance(free, all, revocation)
+	if !ends {
+		// Kafka's leader never comes back from such a group. The records that led round in a circle are left out, so every move
+		// makes a less loaded member catch up.
+		g.restore(start)
+		g.moves.off = true
+		changed, _ = g.rebalance(free, all, revocation)
 	}
-	if changed := g.improve(all); changed && !initializing {
+	if changed && !initializing {
 		takesPart := g.participants()
-		if imbalance(g.load.count, takesPart) >= imbalance(snapshot.count, takesPart) {
-			copy(r.owner, snapshot.owner)
+		if imbalance(g.load.count, takesPart) >= imbalance(start.count, takesPart) {
+			g.restore(start)
 		}
 	}
+}
+
+// rebalance answers whether the walk over all partitions changed something, and false if a walk would never end.
+func (g *generalState) rebalance(free, all []int32, revocation bool) (changed, ends bool) {
+	if !revocation {
+		if _, ends := g.improve(free); !ends {
+			return false, false
+		}
+	}
+	return g.improve(all)
+}
+
+// snapshot is who has what, and since which step.
+type snapshot struct {
+	owner, count []int32
+	why          []why
+}
+
+func (g *generalState) save() snapshot {
+	return snapshot{slices.Clone(g.r.owner), slices.Clone(g.load.count), slices.Clone(g.r.why)}
+}
+
+func (g *generalState) restore(p snapshot) {
+	copy(g.r.owner, p.owner)
+	copy(g.r.why, p.why)
+	g.load = newLadder(g.r, slices.Clone(p.count))
 }
 
 // earlierHolders finds who claims a partition for an older generation than the latest; the newest of those claims wins, the first
@@ -138,47 +169,78 @@ func (g *generalState) deal(free []int32, x *rackTable, match bool) {
 // that is just when no partition can move, so it makes no difference here.)
 //
 // Kafka gives partitions back also to members that no longer subscribe to the topic; that defect is not copied.
-func (g *generalState) improve(list []int32) (changed bool) {
-	// Moves out of more into less loaded members end by themselves; a record of a reverse move can divert one to a member that is
-	// no better off, so there is a bound in case these ever chase each other.
-	budget := 64 * (len(list) + 1)
+//
+// It answers false for ends if the walks would go on for ever, as Kafka's do: a record of a reverse move can divert one to a member
+// that is no better off, and such moves can chase each other.
+func (g *generalState) improve(list []int32) (changed, ends bool) {
+	var seen circle
+	budget := 64 * (len(list) + 1) // in case the circle is a very long one
 	for {
-		moved := false
+		moved, astray := false, false
 		for _, p := range list {
 			c, t := g.r.owner[p], g.topicOf[p]
 			has := g.load.count[c]
 			if has <= g.load.least+1 {
 				continue
 			}
-			if o := g.before[p]; o >= 0 && has > g.load.count[o]+1 && g.r.subscribed(o, t) {
-				g.move(p, o, whyReturned)
-			} else if d := g.load.first(t, nil); has > g.load.count[d]+1 {
-				g.move(p, d, whyBalance)
-			} else {
-				continue
+			to, w := g.before[p], whyReturned
+			if to < 0 || has <= g.load.count[to]+1 || !g.r.subscribed(to, t) {
+				to, w = g.load.first(t, nil), whyBalance
+				if has <= g.load.count[to]+1 {
+					continue
+				}
 			}
 			moved = true
-			if budget--; budget == 0 {
-				return true
+			if !g.move(p, to, w) {
+				astray = true
+			}
+			if budget--; budget == 0 && !g.moves.off {
+				return true, false
 			}
 		}
 		if !moved {
-			return changed
+			return changed, true
 		}
 		changed = true
+		if astray && seen.closed(g.r.owner, &g.moves) {
+			return true, false
+		}
 	}
 }
 
-// move moves p to d. If a partition of the same topic went the other way before, that one is moved back in p's stead.
-func (g *generalState) move(p, d int32, w why) {
+// move moves p to d. If a partition of the same topic went the other way before, that one is moved back in p's stead. Its owner may be
+// another than p's, and no more loaded than d; move answers whether the loads are more even for it.
+func (g *generalState) move(p, d int32, w why) (improves bool) {
 	if q := g.moves.reverse(g.r, g.topicOf[p], p, g.r.owner[p], d); q >= 0 {
 		p = q
 	}
 	c := g.r.owner[p]
+	improves = g.load.count[c] > g.load.count[d]+1
 	g.moves.record(g.topicOf[p], p, c, d)
 	g.r.give(p, d, w)
 	g.load.add(c, -1)
 	g.load.add(d, 1)
+	return improves
+}
+
+// circle notices when walks come back to where they were. It keeps one state, and replaces it after 1, 2, 4, ... looks, so that it
+// finds a circle of any length in a number of looks proportional to that.
+//
+// A circle has at least one move in it that improves nothing, so only after walks with such a move there is something to look at.
+type circle struct {
+	owner, from, to []int32
+	looks, renew    int
+}
+
+func (c *circle) closed(owner []int32, v *moveRecords) bool {
+	if slices.Equal(c.owner, owner) && slices.Equal(c.from, v.from) && slices.Equal(c.to, v.to) {
+		return true
+	}
+	if c.looks++; c.looks > c.renew {
+		c.renew = 2*c.renew + 1
+		c.owner, c.from, c.to = append(c.owner[:0], owner...), append(c.from[:0], v.from...), append(c.to[:0], v.to...)
+	}
+	return false
 }
 
 // participants are the members that can gain or lose something: not those that hold all they could ever hold, none of it in a
@@ -214,6 +276,7 @@ func imbalance(count []int32, takesPart []bool) int64 {
 type moveRecords struct {
 	from, to []int32 // by partition, -1 none
 	pairs    map[movePair]int32
+	off      bool // nothing is recorded
 }
 
 type movePair struct{ topic, from, to int32 }
@@ -228,6 +291,9 @@ func (v *moveRecords) init(partitions int) {
 
 // reverse answers the lowest partition of the topic that moved from d to where p comes from, -1 if none did.
 func (v *moveRecords) reverse(r *round, topic, p, c, d int32) int32 {
+	if v.off {
+		return -1
+	}
 	if v.from[p] >= 0 {
 		c = v.from[p]
 	}
@@ -243,6 +309,9 @@ func (v *moveRecords) reverse(r *round, topic, p, c, d int32) int32 {
 }
 
 func (v *moveRecords) record(topic, p, c, d int32) {
+	if v.off {
+		return
+	}
 	if from := v.from[p]; from >= 0 {
 		v.drop(movePair{topic, from, v.to[p]})
 		v.from[p], v.to[p] = -1, -1
