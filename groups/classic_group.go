@@ -94,6 +94,8 @@ type classicMember struct {
 	interval   time.Duration // of its heartbeats, as that one shows it; 0: unknown
 	// fenced: Fence was called; its next request is refused.
 	fenced bool
+	// uninformed: its join was answered, and its SyncGroup since then was not, with an assignment.
+	uninformed bool
 	// loses: the last assignment takes partitions that the member owned (prompt.go).
 	loses bool
 }

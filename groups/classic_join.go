@@ -151,6 +151,7 @@ func (s *Shard) joinExistingMember(g *group, c Command, req *kmsg.JoinGroupReque
 			// The member missed the answer of its join: it gets it again.
 			s.readmit(group, m)
 			s.reply(c.Ticket, group.joined(req, m))
+			m.uninformed = true
 			return
 		}
 		why = m.named() + " joined again with other metadata"
@@ -163,6 +164,7 @@ func (s *Shard) joinExistingMember(g *group, c Command, req *kmsg.JoinGroupReque
 		default:
 			s.readmit(group, m)
 			s.reply(c.Ticket, group.joined(req, m))
+			m.uninformed = true
 			return
 		}
 	}
@@ -236,6 +238,7 @@ func (s *Shard) replaceStatic(g *group, c Command, req *kmsg.JoinGroupRequest, m
 		return
 	}
 	// Nothing changes for the others.
+	m.uninformed = true
 	s.write(groupRecord(g, group.assignments()))
 	s.answerJoin(group, m, func(req *kmsg.JoinGroupRequest) *kmsg.JoinGroupResponse {
 		resp := group.joined(req, m)

@@ -161,7 +161,7 @@ func (s *Shard) completeJoin(g *group) {
 func (s *Shard) admit(c *classicGroup, m *classicMember) {
 	s.answerJoin(c, m, func(req *kmsg.JoinGroupRequest) *kmsg.JoinGroupResponse { return c.joined(req, m) })
 	s.renewSession(m)
-	m.isNew = false
+	m.isNew, m.uninformed = false, true
 }
 
 // readmit answers the member's earlier join, if that still waits (prompt.go): another has come.

@@ -101,6 +101,9 @@ func (s *Shard) classicState(g *group) State {
 		case m.beat != nil:
 			ms.ParkedIn = "heartbeat"
 		}
+		if m.uninformed && m.join == nil && c.state != classicPreparing {
+			ms.State = "Syncing" // even where the leader's assignment is stored: the member has not asked for its own
+		}
 		if c.protocolType == consumerProtocolType {
 			ms.Owned, _ = assignedPartitions(m.assignment)
 			ms.Target = ms.Owned

@@ -126,6 +126,7 @@ func (s *Shard) answerAssignment(g *group, m *classicMember, t Ticket, req *kmsg
 	resp.MemberAssignment = m.assignment
 	s.reply(t, resp)
 	m.syncedAt, m.assignedAt = s.now, s.now
+	m.uninformed = false
 	e := m.event(g, EventAssigned)
 	if c.protocolType == consumerProtocolType {
 		e.Partitions, _ = assignedPartitions(m.assignment)

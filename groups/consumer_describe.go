@@ -135,6 +135,9 @@ func (s *Shard) consumerState(group *group) State {
 		if m.usesClassic() {
 			ms.Protocol = "classic"
 		}
+		if m.sync.running {
+			ms.State = "Syncing" // it has joined again and does not know yet what it owns
+		}
 		if m.session.running {
 			ms.SessionDeadline = m.session.at
 		}

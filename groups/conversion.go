@@ -309,6 +309,7 @@ func (s *Shard) downgradeForStatic(b *beat, g *group, replaced *consumerMember, 
 	resp.Generation = 0
 	if c.state == classicStable {
 		resp.Generation = c.generation
+		c.members[b.member].uninformed = true
 	}
 	s.reply(b.ticket, resp)
 }

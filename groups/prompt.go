@@ -145,7 +145,7 @@ func (s *Shard) beginSecondRound(g *group) {
 	for _, m := range c.order {
 		m.loses = false
 	}
-	if !s.cfg.Prompt || c.protocolType != consumerProtocolType {
+	if c.protocolType != consumerProtocolType {
 		return
 	}
 	type partition struct {
@@ -178,7 +178,7 @@ func (s *Shard) beginSecondRound(g *group) {
 			losers++
 		}
 	}
-	if freed && losers < len(c.order) {
+	if s.cfg.Prompt && freed && losers < len(c.order) {
 		s.startTimer(&c.secondRound, secondRoundWait)
 	}
 }

@@ -34,8 +34,8 @@ type MemberState struct {
 	ClientID   string
 	InstanceID string // "" for a dynamic member
 	Host       string // as Kafka shows it, "/127.0.0.1"
-	// State is a consumer member's reconciliation state (Stable, UnrevokedPartitions, UnreleasedPartitions), or "Joined", "Joining",
-	// "Syncing" of a classic one.
+	// State is a consumer group's member's reconciliation state (Stable, UnrevokedPartitions, UnreleasedPartitions), or "Joined" or "Joining" in a classic
+	// group. In both a member of the classic protocol is "Syncing" from the answer of its JoinGroup until it has been told its assignment.
 	State string
 	// Protocol is the protocol the member speaks: "classic" or "consumer".
 	Protocol string
