@@ -51,6 +51,17 @@ func withFeature(name string, fn handler) handler {
 	}
 }
 
+// withConsumerProtocol serves an API of KIP-848 only where its feature and group.coordinator.rebalance.protocols allow it. That
+// comes before the question whether this broker coordinates the group.
+func withConsumerProtocol(fn handler) handler {
+	return withFeature("group.version", func(r *request) (answer, error) {
+		if !r.cluster.groups.consumerProtocol {
+			return errorForm(r, wire.UnsupportedVersion), nil
+		}
+		return fn(r)
+	})
+}
+
 func (r *request) updateFeatures() (answer, error) {
 	req := r.body.(*kmsg.UpdateFeaturesRequest)
 	return onLoop(r.cluster, func() answer {

@@ -24,9 +24,11 @@ type coordinator struct {
 	shards map[int32]*shard
 	order  []int32 // the shards' partitions, ascending
 	config groups.Config
-	dirty  map[int32]struct{} // shards that handled something in this turn
-	codecs partitionlog.Codecs
-	voices map[memberKey]voice // who speaks for a member
+	// consumerProtocol: group.coordinator.rebalance.protocols has KIP-848. It never changes, and is read off the loop.
+	consumerProtocol bool
+	dirty            map[int32]struct{} // shards that handled something in this turn
+	codecs           partitionlog.Codecs
+	voices           map[memberKey]voice // who speaks for a member
 	// handling is the request in a shard's Handle, whose events tell for whom it speaks; nil between two of them.
 	handling *waitingRequest
 	scripts  scripts
@@ -86,6 +88,7 @@ type voice interface {
 func newCoordinator(c *Cluster) *coordinator {
 	co := &coordinator{c: c, holds: map[string][]groups.Step{}, expected: map[string]expectation{}, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}, voices: map[memberKey]voice{}, steering: map[int32]groups.Steering{}}
 	co.config = co.readConfig()
+	co.consumerProtocol = co.config.ConsumerProtocol
 	return co
 }
 
