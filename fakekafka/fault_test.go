@@ -180,6 +180,9 @@ func TestWhatIsLeftOverFailsTheTest(t *testing.T) {
 		`COORDINATOR_LOAD_IN_PROGRESS is never answered to Heartbeat`: func(_ testing.TB, k *fakekafka.Cluster) {
 			k.On(fakekafka.Heartbeat).Fail(fakekafka.CoordinatorLoadInProgress)
 		},
+		`NOT_CONTROLLER is never answered to ListConfigResources by Apache Kafka, which answers [UNKNOWN_SERVER_ERROR CLUSTER_AUTHORIZATION_FAILED UNSUPPORTED_VERSION]; Forced() sends it all the same`: func(_ testing.TB, k *fakekafka.Cluster) {
+			k.On(fakekafka.ListConfigResources).Fail(fakekafka.NotController)
+		},
 		`NOT_COORDINATOR is never answered to every API`: func(_ testing.TB, k *fakekafka.Cluster) {
 			k.On(fakekafka.AnyAPI).Fail(fakekafka.NotCoordinator)
 		},

@@ -35,10 +35,14 @@ func with(base []wire.Code, more ...wire.Code) []wire.Code {
 
 // Each of these is what its kind of requests has in common.
 
-// partitionErrors: the broker isn't the one, or hasn't the partition.
+// partitionErrors: the broker hasn't the partition, or isn't its leader.
 func partitionErrors() []wire.Code {
-	return []wire.Code{wire.UnknownTopicOrPartition, wire.NotLeaderOrFollower, wire.TopicAuthorizationFailed, wire.KafkaStorageError, wire.UnknownTopicID,
-		wire.FencedLeaderEpoch, wire.UnknownLeaderEpoch}
+	return []wire.Code{wire.UnknownTopicOrPartition, wire.NotLeaderOrFollower, wire.TopicAuthorizationFailed, wire.KafkaStorageError}
+}
+
+// epochErrors: the same, where the client tells which leader it means.
+func epochErrors() []wire.Code {
+	return with(partitionErrors(), wire.FencedLeaderEpoch, wire.UnknownLeaderEpoch)
 }
 
 // coordinatorErrors: the broker isn't the coordinator, or not yet.

@@ -9,7 +9,7 @@ func topicAnswers(key wire.Key) []wire.Code {
 	switch key {
 	case wire.Metadata:
 		return []wire.Code{wire.UnknownTopicOrPartition, wire.LeaderNotAvailable, wire.ReplicaNotAvailable, wire.ListenerNotFound, wire.InvalidTopicException,
-			wire.TopicAuthorizationFailed, wire.UnknownTopicID, wire.InvalidReplicationFactor, wire.ClusterAuthorizationFailed, wire.InvalidRequest, wire.InvalidPartitions}
+			wire.TopicAuthorizationFailed, wire.UnknownTopicID, wire.InvalidRequest}
 	case wire.DescribeTopicPartitions:
 		return []wire.Code{wire.UnknownTopicOrPartition, wire.InvalidTopicException, wire.TopicAuthorizationFailed, wire.InvalidRequest}
 	case wire.CreateTopics:

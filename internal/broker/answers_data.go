@@ -5,24 +5,23 @@ import "github.com/fakekafka/fakekafka/internal/wire"
 // dataAnswers: records and where they are.
 func dataAnswers(key wire.Key) []wire.Code {
 	switch key {
-	case wire.Produce:
+	case wire.Produce: // what the transaction coordinator says of the partitions passes through, INVALID_REQUEST for an empty transactional id too
 		return []wire.Code{wire.CorruptMessage, wire.UnknownTopicOrPartition, wire.NotLeaderOrFollower, wire.RequestTimedOut,
 			wire.MessageTooLarge, wire.InvalidTopicException, wire.RecordListTooLarge, wire.NotEnoughReplicas, wire.NotEnoughReplicasAfterAppend,
 			wire.InvalidRequiredAcks, wire.TopicAuthorizationFailed, wire.InvalidTimestamp, wire.OutOfOrderSequenceNumber, wire.InvalidProducerEpoch,
 			wire.InvalidTxnState, wire.InvalidProducerIDMapping, wire.ConcurrentTransactions, wire.TransactionalIDAuthorizationFailed, wire.KafkaStorageError,
-			wire.UnsupportedCompressionType, wire.InvalidRecord, wire.UnknownTopicID, wire.TransactionAbortable}
-	case wire.Fetch:
-		return with(partitionErrors(), wire.OffsetOutOfRange, wire.CorruptMessage, wire.ReplicaNotAvailable, wire.OffsetNotAvailable, wire.FetchSessionIDNotFound,
-			wire.InvalidFetchSessionEpoch, wire.FetchSessionTopicIDError, wire.InconsistentTopicID, wire.UnsupportedCompressionType)
+			wire.UnsupportedCompressionType, wire.InvalidRecord, wire.UnknownTopicID, wire.TransactionAbortable, wire.InvalidRequest}
+	case wire.Fetch: // OFFSET_MOVED_TO_TIERED_STORAGE: followers only
+		return with(epochErrors(), wire.OffsetOutOfRange, wire.CorruptMessage, wire.ReplicaNotAvailable, wire.UnknownTopicID, wire.InconsistentTopicID,
+			wire.FetchSessionIDNotFound, wire.InvalidFetchSessionEpoch, wire.FetchSessionTopicIDError, wire.UnsupportedCompressionType, wire.OffsetMovedToTieredStorage)
 	case wire.ListOffsets:
-		return with(partitionErrors(), wire.LeaderNotAvailable, wire.OffsetNotAvailable, wire.UnsupportedForMessageFormat, wire.UnsupportedVersion, wire.InvalidRequest,
-			wire.ReplicaNotAvailable)
+		return with(epochErrors(), wire.LeaderNotAvailable, wire.OffsetNotAvailable, wire.UnsupportedVersion, wire.InvalidRequest, wire.ReplicaNotAvailable)
 	case wire.OffsetForLeaderEpoch:
-		return with(partitionErrors(), wire.ClusterAuthorizationFailed)
+		return epochErrors()
 	case wire.DeleteRecords:
 		return with(partitionErrors(), wire.OffsetOutOfRange, wire.PolicyViolation, wire.InvalidTopicException, wire.RequestTimedOut)
 	case wire.DescribeProducers:
-		return []wire.Code{wire.InvalidTopicException, wire.UnknownTopicOrPartition, wire.NotLeaderOrFollower, wire.TopicAuthorizationFailed, wire.KafkaStorageError}
+		return with(partitionErrors(), wire.InvalidTopicException)
 	case wire.DescribeLogDirs: // a directory that is offline, or all
 		return []wire.Code{wire.KafkaStorageError, wire.ClusterAuthorizationFailed}
 	case wire.AlterReplicaLogDirs:
@@ -46,11 +45,11 @@ func transactionAnswers(key wire.Key) []wire.Code {
 		return with(producer, wire.InvalidTxnState, wire.GroupAuthorizationFailed, wire.InvalidGroupID, wire.TransactionAbortable)
 	case wire.EndTxn:
 		return with(producer, wire.InvalidTxnState, wire.TransactionAbortable)
-	case wire.TxnOffsetCommit: // the group's coordinator, not the transaction's
+	case wire.TxnOffsetCommit: // by the group's coordinator, which asks the transaction's
 		return with(groupErrors(), wire.UnknownTopicOrPartition, wire.OffsetMetadataTooLarge, wire.IllegalGeneration, wire.UnknownMemberID, wire.TopicAuthorizationFailed,
 			wire.FencedInstanceID, wire.TransactionalIDAuthorizationFailed, wire.InvalidProducerIDMapping, wire.InvalidProducerEpoch, wire.InvalidTxnState,
-			wire.ConcurrentTransactions, wire.RebalanceInProgress, wire.TransactionAbortable)
-	case wire.WriteTxnMarkers: // from coordinators; a group's own errors are told as NOT_LEADER_OR_FOLLOWER
+			wire.ConcurrentTransactions, wire.RebalanceInProgress, wire.TransactionAbortable, wire.InvalidRequest)
+	case wire.WriteTxnMarkers: // from coordinators; for the offsets topic the group coordinator's errors become NOT_LEADER_OR_FOLLOWER
 		return []wire.Code{wire.UnknownTopicOrPartition, wire.NotLeaderOrFollower, wire.RequestTimedOut, wire.MessageTooLarge, wire.RecordListTooLarge, wire.NotEnoughReplicas,
 			wire.NotEnoughReplicasAfterAppend, wire.InvalidProducerEpoch, wire.TransactionCoordinatorFenced, wire.KafkaStorageError, wire.ClusterAuthorizationFailed}
 	case wire.DescribeTransactions:

@@ -74,7 +74,8 @@ func (r *randomizer) fill(v reflect.Value) {
 }
 
 // FuzzRequests sends well-formed requests of every API and version with values of little sense, drawn from the seed. Each is
-// answered or its connection closed; no handler fails unexpectedly (startCluster fails the test then), and the broker still serves afterwards.
+// answered or its connection closed; no handler fails unexpectedly (startCluster fails the test then), errors are those that the API has, and the broker still
+// serves afterwards.
 func FuzzRequests(f *testing.F) {
 	for seed := range uint64(3) {
 		f.Add(seed)
@@ -86,6 +87,16 @@ func randomRequests(t *testing.T, seed uint64, each int) {
 	t.Helper()
 	c := startCluster(t, Options{Brokers: 2, Seed: seed + 1, Topics: []TopicSpec{{Name: "t", Partitions: 2}, {Name: "u", Partitions: 1, ReplicationFactor: 2}}})
 	r := &randomizer{Rand: rand.New(rand.NewPCG(seed, 7))}
+	c.AddRule(&Rule{Key: AnyKey, Partition: -1, Name: "the tables of errors", Action: Action{Observe: func(call *Call) {
+		if call.Response == nil { // acks 0
+			return
+		}
+		for _, code := range codesIn(call.Response) {
+			if err := CheckFail(call.Key, code); err != nil {
+				t.Errorf("%s v%d: the broker answers what Kafka doesn't, or its table has a hole: %v", call.Key, call.Version, err)
+			}
+		}
+	}}})
 	for _, key := range wire.Keys() {
 		dialRaw(t, c).ask(createRequest(newTopic("t", 2, 1), newTopic("u", 1, 2))) // they may have been deleted
 		m := c.meta.Load()
