@@ -55,6 +55,8 @@ type classicGroup struct {
 	// unsynced are the member ids that have not sent SyncGroup since the generation began. The id of a static member that was replaced
 	// stays in it, as in Kafka: then the sync deadline begins a rebalance.
 	unsynced map[string]struct{}
+	// losersUnsynced counts those of them that the last assignment takes partitions from (prompt.go).
+	losersUnsynced int
 
 	// subscribed are the topics of all members; nil: unknown, which counts as every topic where the protocol type is "consumer".
 	subscribed map[string]struct{}

@@ -53,6 +53,9 @@ func (s *Shard) syncGroup(c Command, req *kmsg.SyncGroupRequest) {
 			return
 		}
 		s.answerAssignment(g, m, c.Ticket, req)
+		if m.loses {
+			s.answerSyncs(g, errNone) // the others that lose wait no longer
+		}
 	}
 }
 
@@ -74,6 +77,9 @@ func (s *Shard) checkSync(g *group, req *kmsg.SyncGroupRequest) (*classicMember,
 
 // noteSynced takes the member from those yet to sync; the last one cancels the deadline.
 func (s *Shard) noteSynced(c *classicGroup, m *classicMember) {
+	if _, first := c.unsynced[m.id]; first && m.loses {
+		c.losersUnsynced--
+	}
 	delete(c.unsynced, m.id)
 	if len(c.unsynced) == 0 {
 		s.stopTimer(&c.syncTimer)

@@ -142,6 +142,7 @@ const secondRoundWait = time.Second
 func (s *Shard) beginSecondRound(g *group) {
 	c := g.classic
 	s.stopTimer(&c.secondRound)
+	c.losersUnsynced = 0
 	for _, m := range c.order {
 		m.loses = false
 	}
@@ -176,6 +177,9 @@ func (s *Shard) beginSecondRound(g *group) {
 		}
 		if m.loses {
 			losers++
+			if _, unsynced := c.unsynced[m.id]; unsynced {
+				c.losersUnsynced++
+			}
 		}
 	}
 	if s.cfg.Prompt && freed && losers < len(c.order) {
@@ -183,9 +187,13 @@ func (s *Shard) beginSecondRound(g *group) {
 	}
 }
 
-// waitsForSecondRound says whether the member's SyncGroup answer waits.
+// waitsForSecondRound says whether the member's SyncGroup answer waits. One that loses partitions waits only for the others that do, until they have
+// asked too: its rejoin would turn their SyncGroup away, they would not hear what to give up, and a third round would have to tell them.
 func (s *Shard) waitsForSecondRound(c *classicGroup, m *classicMember) bool {
-	return c.secondRound.running && !m.loses && !(isLibrdkafka(m.software) && s.beatsSoon(m))
+	if m.loses {
+		return c.secondRound.running && c.losersUnsynced > 0
+	}
+	return c.secondRound.running && !(isLibrdkafka(m.software) && s.beatsSoon(m))
 }
 
 // isLibrdkafka knows librdkafka and what is built on it. It rejoins at once when a heartbeat tells it to, but takes a second or two when SyncGroup does.
