@@ -46,7 +46,8 @@ func (g *Group) Fetching(ctx context.Context) error {
 }
 
 // AwaitFetching waits until the group is stable and every member fetches every partition that it owns: its position is known then, and a record produced from now
-// on reaches it, even with auto.offset.reset=latest. That a partition is assigned says neither.
+// on reaches it, even with auto.offset.reset=latest. That a partition is assigned says neither. A client fetches a partition that it comes to late only when
+// its fetch of the others is answered: without records that takes its fetch.max.wait.ms (kgo.FetchMaxWait, 5 s by default).
 func (g *Group) AwaitFetching(tb testing.TB) {
 	tb.Helper()
 	g.k.within(tb, func(ctx context.Context) error { return g.Fetching(ctx) })

@@ -113,7 +113,9 @@ func play(t *testing.T, opts ...kgo.Opt) story {
 // startWorker runs a worker until the end of the test.
 func startWorker(t *testing.T, bootstrap, name string, opts ...kgo.Opt) {
 	cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(bootstrap), kgo.ClientID(name),
-		kgo.ConsumerGroup("billing"), kgo.ConsumeTopics("orders")}, opts...)...)
+		kgo.ConsumerGroup("billing"), kgo.ConsumeTopics("orders"),
+		// franz-go's first fetch may leave before it knows the position of all ten partitions, and the others wait until it is answered: 5 s by default.
+		kgo.FetchMaxWait(250 * time.Millisecond)}, opts...)...)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
