@@ -28,10 +28,10 @@ func BenchmarkServer(b *testing.B) {
 	}{{"uniform", NewUniform()}, {"server-range", NewServerRange()}} {
 		for _, s := range benchShapes {
 			in := serverGroup(s.members, s.topics, s.perTopic)
-			benchServer(b, fmt.Sprintf("%s/%dx%d", a.name, s.members, s.topics*s.perTopic), a, in, ServerMember{ID: benchMember(s.members), Topics: in.Members[0].Topics})
+			benchServer(b, fmt.Sprintf("%s/%dx%d", a.name, s.members, s.topics*s.perTopic), a.ServerAssignor, in, ServerMember{ID: benchMember(s.members), Topics: in.Members[0].Topics})
 		}
 		in, joins := mixedServerGroup(100, 10, 100)
-		benchServer(b, a.name+"/mixed-100x1000", a, in, joins)
+		benchServer(b, a.name+"/mixed-100x1000", a.ServerAssignor, in, joins)
 	}
 }
 
@@ -65,11 +65,12 @@ func mixedServerGroup(members, topics, perTopic int) (ServerInput, ServerMember)
 }
 
 func benchServer(b *testing.B, name string, a ServerAssignor, in ServerInput, joins ServerMember) {
+	ask := a.(OrderedServerAssignor).AssignOrdered // what the coordinator calls
 	run := func(b *testing.B, in ServerInput) {
 		b.ReportAllocs()
 		defer reportCPU(b)()
 		for b.Loop() {
-			if _, err := a.Assign(in); err != nil {
+			if _, err := ask(in); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -86,14 +87,40 @@ func benchServer(b *testing.B, name string, a ServerAssignor, in ServerInput, jo
 	b.Run(name+"/one-joins", func(b *testing.B) { run(b, in) })
 }
 
+// BenchmarkServerMaps is what an assignor of one's own pays that asks a built-in one: a map for every member.
+func BenchmarkServerMaps(b *testing.B) {
+	for _, a := range []struct {
+		name string
+		ServerAssignor
+	}{{"uniform", NewUniform()}, {"server-range", NewServerRange()}} {
+		b.Run(a.name+"/100x1000", func(b *testing.B) {
+			in := serverGroup(100, 10, 100)
+			b.ReportAllocs()
+			defer reportCPU(b)()
+			for b.Loop() {
+				if _, err := a.Assign(in); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkJoins is what the coordinator of a starting group asks for: members come one after the other until the group is
 // complete. "ordered" keeps the lists in the order of Kafka's sets.
 func BenchmarkJoins(b *testing.B) {
 	u := NewUniform()
+	ordered := func(in ServerInput) (map[string]Partitions, error) {
+		shares, err := u.(OrderedServerAssignor).AssignOrdered(in)
+		if err != nil {
+			return nil, err
+		}
+		return targets(in, shares), nil
+	}
 	for _, way := range []struct {
 		name   string
 		assign func(ServerInput) (map[string]Partitions, error)
-	}{{"plain", u.Assign}, {"ordered", u.(OrderedServerAssignor).AssignOrdered}} {
+	}{{"plain", u.Assign}, {"ordered", ordered}} {
 		b.Run(way.name, func(b *testing.B) {
 			full := serverGroup(1_000, 100, 100)
 			b.ReportAllocs()

@@ -1,5 +1,7 @@
 package assignors
 
+import "slices"
+
 // TopicID is a topic's 16-byte id, in the byte order of the wire.
 type TopicID = [16]byte
 
@@ -13,17 +15,39 @@ type ServerAssignor interface {
 	Assign(in ServerInput) (map[string]Partitions, error)
 }
 
-// OrderedServerAssignor is one whose result depends on the order in which it walks what members have. Kafka keeps targets in hash
-// sets, whose order is not that of the numbers: it decides which partitions a member with too many keeps.
+// OrderedServerAssignor is how the group coordinator asks the built-in assignors: with lists in an order that matters, and without a
+// map for every member in the answer, which would cost more than all the rest.
 type OrderedServerAssignor interface {
 	ServerAssignor
-	// AssignOrdered is Assign where the lists of the previous targets stand in the order to be walked. Those of the answer stand in
-	// the order in which Kafka fills its sets: what a member keeps, in the order it came, then what it gains.
-	AssignOrdered(in ServerInput) (map[string]Partitions, error)
+	// AssignOrdered is Assign where the lists of the previous targets stand in the order to be walked. Kafka keeps targets in hash
+	// sets, whose order is not that of the numbers: it decides which partitions a member with too many keeps.
+	//
+	// It answers the shares of each of in.Members, in their order: by topic id as Java orders them, no topic without partitions. Partitions
+	// stand in the order in which Kafka fills its sets: what a member keeps, in the order it came, then what it gains. Nil, as opposed to
+	// an empty list, says that the member's target does not change.
+	AssignOrdered(in ServerInput) ([][]Share, error)
 }
 
 // Partitions are partition numbers, ascending, by topic id.
 type Partitions map[TopicID][]int32
+
+// Share is what a target has of one topic.
+type Share struct {
+	Topic      TopicID
+	Partitions []int32
+}
+
+// Shares lists a target by topic id, without the topics of which it has no partition.
+func (p Partitions) Shares() []Share {
+	shares := make([]Share, 0, len(p))
+	for id, ps := range p {
+		if len(ps) > 0 {
+			shares = append(shares, Share{id, ps})
+		}
+	}
+	slices.SortFunc(shares, func(a, b Share) int { return compareTopicIDs(a.Topic, b.Topic) })
+	return shares
+}
 
 // ServerInput is a group as the coordinator shows it to a ServerAssignor.
 type ServerInput struct {

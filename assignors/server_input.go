@@ -27,33 +27,24 @@ type topicTable struct {
 // newTopicTable looks up every subscribed topic; members that share one slice are looked at once. A topic the metadata does
 // not know fails the computation: it can only have vanished between the coordinator's two looks at the metadata.
 func newTopicTable(name string, in ServerInput) (*topicTable, error) {
-	var ids []TopicID
-	limit := 1 << 16
+	t := &topicTable{ids: make([]TopicID, 0, len(in.Topics))}
+	t.index(len(in.Topics))
 	for i := range in.Members {
 		if i > 0 && in.Homogeneous {
 			break
 		}
 		if ts := in.Members[i].Topics; i == 0 || !sameSlice(ts, in.Members[i-1].Topics) {
-			ids = append(ids, ts...)
-			if len(ids) > limit { // many members, few topics: keep the list short
-				ids = sortedTopicIDs(ids)
-				limit = max(limit, 2*len(ids))
+			for j := range ts {
+				t.add(&ts[j])
 			}
 		}
 	}
-	ids = sortedTopicIDs(ids)
-	width := bits.Len(uint(2 * len(ids)))
-	t := &topicTable{ids: ids, counts: make([]int32, len(ids)), first: make([]int32, len(ids)+1),
-		slots: make([]int32, 1<<width), shift: uint8(64 - width)}
-	for i := range t.slots {
-		t.slots[i] = -1
+	if !slices.IsSortedFunc(t.ids, compareTopicIDs) {
+		slices.SortFunc(t.ids, compareTopicIDs)
+		t.index(len(t.ids))
 	}
-	for i, id := range ids {
-		slot := t.slot(&id)
-		for t.slots[slot] >= 0 {
-			slot = (slot + 1) & (len(t.slots) - 1)
-		}
-		t.slots[slot] = int32(i)
+	t.counts, t.first = make([]int32, len(t.ids)), make([]int32, len(t.ids)+1)
+	for i, id := range t.ids {
 		topic, ok := in.Topics[id]
 		if !ok || topic.Partitions < 0 {
 			return nil, fmt.Errorf("assignors: %s: a member subscribes to topic id %s, which the metadata does not know",
@@ -76,6 +67,40 @@ func sortedTopicIDs(ids []TopicID) []TopicID {
 }
 
 func (t *topicTable) total() int { return int(t.first[len(t.ids)]) }
+
+// index makes a hash table for n topics and puts in those that are there.
+func (t *topicTable) index(n int) {
+	width := bits.Len(uint(2*n + 1))
+	if len(t.slots) != 1<<width {
+		t.slots, t.shift = make([]int32, 1<<width), uint8(64-width)
+	}
+	for i := range t.slots {
+		t.slots[i] = -1
+	}
+	for i := range t.ids {
+		t.slots[t.freeSlot(&t.ids[i])] = int32(i)
+	}
+}
+
+// add takes a topic in that is not there yet.
+func (t *topicTable) add(id *TopicID) {
+	if t.find(id) >= 0 {
+		return
+	}
+	if 2*len(t.ids) >= len(t.slots)-1 {
+		t.index(2 * len(t.slots))
+	}
+	t.slots[t.freeSlot(id)] = int32(len(t.ids))
+	t.ids = append(t.ids, *id)
+}
+
+func (t *topicTable) freeSlot(id *TopicID) int {
+	slot := t.slot(id)
+	for t.slots[slot] >= 0 {
+		slot = (slot + 1) & (len(t.slots) - 1)
+	}
+	return slot
+}
 
 // slot is where a topic's search begins.
 func (t *topicTable) slot(id *TopicID) int {

@@ -1,8 +1,7 @@
 package assignors
 
 import (
-	"cmp"
-	"maps"
+	"math"
 	"slices"
 )
 
@@ -15,9 +14,17 @@ type serverRange struct{}
 func (serverRange) Name() string { return "range" }
 
 func (a serverRange) Assign(in ServerInput) (map[string]Partitions, error) {
-	out := make(map[string]Partitions, len(in.Members))
+	shares, err := a.AssignOrdered(in)
+	if err != nil {
+		return nil, err
+	}
+	return targets(in, shares), nil
+}
+
+// AssignOrdered is here for its shares; the past, in whatever order, is only compared with.
+func (a serverRange) AssignOrdered(in ServerInput) ([][]Share, error) {
 	if len(in.Members) == 0 {
-		return out, nil
+		return nil, nil
 	}
 	byID, err := membersByID(a.Name(), in.Members)
 	if err != nil {
@@ -35,11 +42,9 @@ func (a serverRange) Assign(in ServerInput) (map[string]Partitions, error) {
 		return "", false
 	})
 	if in.Homogeneous {
-		a.homogeneous(in, table, order, out)
-	} else {
-		a.mixed(in, table, order, out)
+		return a.homogeneous(in, table, order), nil
 	}
-	return out, nil
+	return a.mixed(in, table, order), nil
 }
 
 // run is what the subscriber at position k of n gets of p partitions.
@@ -53,60 +58,62 @@ func run(p, n, k int32) (from, to int32) {
 	return from, to
 }
 
-// homogeneous: the subscriber at position k gets something of each topic with more than k partitions, so with the largest topics
-// first it is a prefix of the list; and topics with equally many partitions are cut alike.
-func (serverRange) homogeneous(in ServerInput, table *topicTable, order []int32, out map[string]Partitions) {
-	type topic struct {
-		id    TopicID
-		count int32
-	}
-	topics := make([]topic, len(table.ids))
+// homogeneous: the subscriber at position k gets something of each topic with more than k partitions, and topics with equally many
+// partitions are cut alike.
+func (serverRange) homogeneous(in ServerInput, table *topicTable, order []int32) [][]Share {
+	n, most, total := int32(len(order)), int32(0), 0
+	list, counts := make([]Share, len(table.ids)), slices.Clone(table.counts) // what the member at hand gets, and of how many
 	for t, id := range table.ids {
-		topics[t] = topic{id, table.counts[t]}
+		list[t].Topic = id
+		most = max(most, counts[t])
+		total += int(min(counts[t], n))
 	}
-	slices.SortStableFunc(topics, func(a, b topic) int { return cmp.Compare(b.count, a.count) })
-	var numbers []int32
-	if len(topics) > 0 {
-		numbers = upTo(topics[0].count)
-	}
-	shares := make([][]int32, len(topics))
-	size := len(topics)
-	var like Partitions // a target of as many topics: copying it and changing the values is quicker than building another
+	numbers, out, shelf := upTo(most), make([][]Share, len(order)), shelf{left: total}
+	least := int32(0)
 	for k, i := range order {
-		for size > 0 && topics[size-1].count <= int32(k) {
-			size--
-			like = nil
+		if least <= int32(k) {
+			list, counts, least = dropSmall(list, counts, int32(k))
 		}
-		for t := range topics[:size] {
-			if t > 0 && topics[t].count == topics[t-1].count {
-				shares[t] = shares[t-1]
+		for t := range list {
+			if t > 0 && counts[t] == counts[t-1] {
+				list[t].Partitions = list[t-1].Partitions
 				continue
 			}
-			from, to := run(topics[t].count, int32(len(order)), int32(k))
-			shares[t] = numbers[from:to:to]
+			from, to := run(counts[t], n, int32(k))
+			list[t].Partitions = numbers[from:to:to]
 		}
-		m := &in.Members[i]
-		same := m.Target != nil && len(m.Target) == size
-		for t := 0; same && t < size; t++ {
-			same = slices.Equal(m.Target[topics[t].id], shares[t])
+		if !in.Members[i].Target.is(list) {
+			out[i] = append(shelf.take(len(list)), list...)
 		}
-		if same {
-			out[m.ID] = m.Target
-			continue
-		}
-		target := maps.Clone(like)
-		if target == nil {
-			target = make(Partitions, size)
-		}
-		for t := range topics[:size] {
-			target[topics[t].id] = shares[t]
-		}
-		like = target
-		out[m.ID] = target
 	}
+	return out
 }
 
-func (serverRange) mixed(in ServerInput, table *topicTable, order []int32, out map[string]Partitions) {
+// dropSmall leaves out the topics that have no more than k partitions, and answers the least of the other counts.
+func dropSmall(list []Share, counts []int32, k int32) (rest []Share, restCounts []int32, least int32) {
+	rest, restCounts, least = list[:0], counts[:0], math.MaxInt32
+	for t, c := range counts {
+		if c > k {
+			rest, restCounts, least = append(rest, list[t]), append(restCounts, c), min(least, c)
+		}
+	}
+	return rest, restCounts, least
+}
+
+// is tells whether a previous target, if there is one, lists just these shares.
+func (p Partitions) is(shares []Share) bool {
+	if p == nil || len(p) != len(shares) {
+		return false
+	}
+	for i := range shares {
+		if !slices.Equal(p[shares[i].Topic], shares[i].Partitions) {
+			return false
+		}
+	}
+	return true
+}
+
+func (serverRange) mixed(in ServerInput, table *topicTable, order []int32) [][]Share {
 	most := int32(0)
 	for _, c := range table.counts {
 		most = max(most, c)
@@ -115,8 +122,9 @@ func (serverRange) mixed(in ServerInput, table *topicTable, order []int32, out m
 	subscriptions := table.subscriptions(in, order)
 	// cut is where the next subscriber's run of a topic begins, and how long the runs are.
 	type cut struct{ next, base, extras int32 }
-	cuts := make([]cut, len(table.ids))
+	cuts, total := make([]cut, len(table.ids)), 0
 	for _, places := range subscriptions {
+		total += len(places)
 		for _, t := range places {
 			cuts[t].next++ // for now the number of subscribers
 		}
@@ -126,11 +134,10 @@ func (serverRange) mixed(in ServerInput, table *topicTable, order []int32, out m
 			cuts[t] = cut{base: table.counts[t] / n, extras: table.counts[t] % n}
 		}
 	}
-	var shares [][]int32
+	out, shelf := make([][]Share, len(order)), shelf{left: total}
+	var list []Share
 	for k, i := range order {
-		m := &in.Members[i]
-		shares = shares[:0]
-		size, same := 0, m.Target != nil
+		list = list[:0]
 		for _, t := range subscriptions[k] {
 			c := &cuts[t]
 			from := c.next
@@ -139,25 +146,15 @@ func (serverRange) mixed(in ServerInput, table *topicTable, order []int32, out m
 				c.next++
 				c.extras--
 			}
-			share := numbers[from:c.next:c.next]
-			shares = append(shares, share)
-			if len(share) > 0 {
-				size++
-				same = same && slices.Equal(m.Target[table.ids[t]], share)
+			if from < c.next {
+				list = append(list, Share{table.ids[t], numbers[from:c.next:c.next]})
 			}
 		}
-		if same && size == len(m.Target) {
-			out[m.ID] = m.Target
-			continue
+		if !in.Members[i].Target.is(list) {
+			out[i] = append(shelf.take(len(list)), list...)
 		}
-		target := make(Partitions, size)
-		for j, t := range subscriptions[k] {
-			if len(shares[j]) > 0 {
-				target[table.ids[t]] = shares[j]
-			}
-		}
-		out[m.ID] = target
 	}
+	return out
 }
 
 // subscriptions answers by member, in the given order, its topics as places in the table, ascending, each once.

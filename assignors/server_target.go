@@ -35,9 +35,47 @@ func (t *topicTable) indices(target Partitions, to []int32) []int32 {
 	return to
 }
 
+// targets makes the answer of Assign out of that of AssignOrdered.
+func targets(in ServerInput, shares [][]Share) map[string]Partitions {
+	out := make(map[string]Partitions, len(in.Members))
+	for i, list := range shares {
+		m := &in.Members[i]
+		if list == nil {
+			out[m.ID] = m.Target
+			continue
+		}
+		target := make(Partitions, len(list))
+		for _, s := range list {
+			target[s.Topic] = s.Partitions
+		}
+		out[m.ID] = target
+	}
+	return out
+}
+
+// shelf is where the lists of shares of one computation stand: many to an allocation.
+type shelf struct {
+	free []Share
+	left int // at most so many are still needed
+}
+
+// take answers an empty list with room for n shares; it is not nil.
+func (s *shelf) take(n int) []Share {
+	if n == 0 {
+		return []Share{}
+	}
+	if len(s.free) < n {
+		s.free = make([]Share, max(n, min(s.left, 256)))
+	}
+	list := s.free[:0:n]
+	s.free, s.left = s.free[n:], s.left-n
+	return list
+}
+
 // targetBuilder makes targets out of partition indices. All targets of one computation share one array of numbers.
 type targetBuilder struct {
 	table   *topicTable
+	shelf   shelf
 	numbers []int32
 	scratch []int32  // of build
 	keys    []uint64 // of byTopic, as is
@@ -45,7 +83,7 @@ type targetBuilder struct {
 }
 
 // build joins what a member keeps, which is sorted by topic, with what it gains.
-func (b *targetBuilder) build(kept, gains []int32) Partitions {
+func (b *targetBuilder) build(kept, gains []int32) []Share {
 	if len(gains) == 0 {
 		return b.target(kept)
 	}
@@ -83,10 +121,7 @@ func (b *targetBuilder) byTopic(all []int32) {
 }
 
 // target turns partition indices, sorted by topic, into a target.
-func (b *targetBuilder) target(all []int32) Partitions {
-	if len(all) == 0 {
-		return Partitions{}
-	}
+func (b *targetBuilder) target(all []int32) []Share {
 	if len(b.numbers) < len(all) {
 		b.numbers = make([]int32, len(all))
 	}
@@ -99,7 +134,7 @@ func (b *targetBuilder) target(all []int32) Partitions {
 			topics, first, end = topics+1, b.table.first[place], b.table.first[place+1]
 		}
 	}
-	target := make(Partitions, topics)
+	target := b.shelf.take(topics)
 	for i := 0; i < len(all); {
 		place := b.table.placeOf(all[i])
 		first, end := b.table.first[place], b.table.first[place+1]
@@ -108,7 +143,7 @@ func (b *targetBuilder) target(all []int32) Partitions {
 			numbers[j] = all[j] - first
 			j++
 		}
-		target[b.table.ids[place]] = numbers[i:j:j]
+		target = append(target, Share{b.table.ids[place], numbers[i:j:j]})
 		i = j
 	}
 	return target

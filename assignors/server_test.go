@@ -158,12 +158,51 @@ func TestAssignOrdered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]Partitions{
-		"m0": {idOrders: {4, 1, 3}},
-		"m1": {idPayments: {1}, idOrders: {6, 2}},
-		"m2": {idPayments: {0}, idOrders: {0, 5}},
+	want := [][]Share{
+		{{idOrders, []int32{4, 1, 3}}},
+		{{idOrders, []int32{6, 2}}, {idPayments, []int32{1}}},
+		{{idOrders, []int32{0, 5}}, {idPayments, []int32{0}}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// The answer in lists goes by topic id, tells what does not change, and tells that from getting nothing.
+func TestAssignOrderedAnswersShares(t *testing.T) {
+	t.Parallel()
+	for _, a := range []ServerAssignor{NewUniform(), NewServerRange()} {
+		for _, homogeneous := range []bool{true, false} {
+			in := serverGroup(5, 1, 3)
+			in.Homogeneous = homogeneous
+			shares, err := a.(OrderedServerAssignor).AssignOrdered(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := 0
+			for i, list := range shares {
+				if list == nil {
+					t.Errorf("%s: new member %d does not change", a.Name(), i)
+				}
+				for _, s := range list {
+					got += len(s.Partitions)
+				}
+				in.Members[i].Target = Partitions{}
+				for _, s := range list {
+					in.Members[i].Target[s.Topic] = s.Partitions
+				}
+			}
+			if len(shares) != 5 || got != 3 {
+				t.Errorf("%s: %v", a.Name(), shares)
+			}
+			again, err := a.(OrderedServerAssignor).AssignOrdered(in)
+			if err != nil || !reflect.DeepEqual(again, make([][]Share, 5)) {
+				t.Errorf("%s: without a change %v, %v", a.Name(), again, err)
+			}
+		}
+	}
+	p := Partitions{TopicID{1}: {4}, TopicID{0x80}: {2, 3}, TopicID{2}: {}}
+	if got, want := p.Shares(), []Share{{TopicID{0x80}, []int32{2, 3}}, {TopicID{1}, []int32{4}}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("shares %v, want %v", got, want)
 	}
 }

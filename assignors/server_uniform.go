@@ -17,15 +17,19 @@ type uniform struct{}
 
 func (uniform) Name() string { return "uniform" }
 
-func (a uniform) Assign(in ServerInput) (map[string]Partitions, error) { return a.assign(in, false) }
-
-func (a uniform) AssignOrdered(in ServerInput) (map[string]Partitions, error) {
-	return a.assign(in, true)
+func (a uniform) Assign(in ServerInput) (map[string]Partitions, error) {
+	shares, err := a.assign(in, false)
+	if err != nil {
+		return nil, err
+	}
+	return targets(in, shares), nil
 }
 
-func (a uniform) assign(in ServerInput, ordered bool) (map[string]Partitions, error) {
+func (a uniform) AssignOrdered(in ServerInput) ([][]Share, error) { return a.assign(in, true) }
+
+func (a uniform) assign(in ServerInput, ordered bool) ([][]Share, error) {
 	if len(in.Members) == 0 {
-		return map[string]Partitions{}, nil
+		return nil, nil
 	}
 	order, err := membersByID(a.Name(), in.Members)
 	if err != nil {
@@ -60,7 +64,7 @@ type rest struct {
 // need is a member below its share and how many partitions it lacks.
 type need struct{ place, lacks int32 }
 
-func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (map[string]Partitions, error) {
+func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) ([][]Share, error) {
 	owned := newBitset(table.total())
 	holds := make([]held, len(order))
 	hint := 0
@@ -110,8 +114,8 @@ func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (
 		}
 	}
 
-	out := make(map[string]Partitions, n)
-	b := targetBuilder{table: table, numbers: make([]int32, changed)}
+	out := make([][]Share, n)
+	b := targetBuilder{table: table, shelf: shelf{left: changed}, numbers: make([]int32, changed)}
 	var own []int32
 	for k, i := range order {
 		m := &in.Members[i]
@@ -121,7 +125,6 @@ func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (
 			needs = needs[1:]
 		}
 		if len(gets) == 0 && keep[k] == holds[k].count && !holds[k].stale && m.Target != nil {
-			out[m.ID] = m.Target
 			continue
 		}
 		var kept []int32
@@ -131,7 +134,7 @@ func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (
 			own = table.indices(m.Target, own[:0])
 			kept = own
 		}
-		out[m.ID] = b.build(kept, gets)
+		out[i] = b.build(kept, gets)
 	}
 	return out, nil
 }

@@ -20,7 +20,7 @@ type mixedGroup struct {
 	hands       [][]int32 // scratch of byHolder
 }
 
-func (uniform) mixed(in ServerInput, table *topicTable, order []int32) map[string]Partitions {
+func (uniform) mixed(in ServerInput, table *topicTable, order []int32) [][]Share {
 	g := &mixedGroup{table: table, subscribers: make([][]int32, len(table.ids)), owner: make([]int32, table.total()), count: make([]int32, len(order))}
 	for i := range g.owner {
 		g.owner[i] = -1
@@ -253,18 +253,17 @@ func (g *mixedGroup) byHolder(t int32) [][]int32 {
 	return g.hands
 }
 
-// targets turns owners into targets, the previous one where nothing changed.
-func (g *mixedGroup) targets(in ServerInput, order []int32) map[string]Partitions {
+// targets turns owners into targets, nil where nothing changed.
+func (g *mixedGroup) targets(in ServerInput, order []int32) [][]Share {
 	lists := listsByOwner(g.owner, len(order))
-	out := make(map[string]Partitions, len(order))
-	b := targetBuilder{table: g.table}
+	out := make([][]Share, len(order))
+	b := targetBuilder{table: g.table, shelf: shelf{left: len(g.owner)}}
 	for k, i := range order {
 		m := &in.Members[i]
 		if m.Target != nil && g.table.equals(m.Target, lists[k]) {
-			out[m.ID] = m.Target
 			continue
 		}
-		out[m.ID] = b.target(lists[k])
+		out[i] = b.target(lists[k])
 	}
 	return out
 }

@@ -48,7 +48,7 @@ func (s *Shard) takeOver(b *beat, g *consumerGroup, old *consumerMember) *consum
 	assignment.epoch, assignment.previous = 0, 0
 	b.tx.removeMember(old.id)
 	b.tx.putMember(b.member, attributes)
-	b.tx.putTargetMember(b.member, target)
+	b.tx.putTargetMember(b.member, target.Shares())
 	b.tx.putCurrent(b.member, assignment)
 	b.tx.onDone = append(b.tx.onDone, func() {
 		s.forgetMember(old)

@@ -2,7 +2,6 @@ package groups
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -91,22 +90,14 @@ func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup, homogeneous bool
 	if homogeneous && !in.Homogeneous {
 		takeForHomogeneous(&in, assignor.Name())
 	}
-	assign := assignor.Assign
-	if ordered, ok := assignor.(assignors.OrderedServerAssignor); ok {
-		assign = ordered.AssignOrdered
-		for i := range in.Members {
-			m := &in.Members[i]
-			m.Target = g.orderedTarget(m.ID)
-		}
-	}
-	targets, err := assign(in)
+	targets, err := g.askAssignor(assignor, in)
 	if err != nil {
 		return broken("assignor %s failed at epoch %d: %v", assignor.Name(), g.groupEpoch, err)
 	}
 	changed := 0
 	for i, id := range g.order {
-		old, target := in.Members[i].Target, targets[id]
-		if old != nil && equalSets(old, target) || old != nil && equalSets(g.target[id], sortedSet(maps.Clone(target))) {
+		old, target := in.Members[i].Target, targets[i]
+		if target == nil || old != nil && sameTarget(g.target[id], target) {
 			continue
 		}
 		changed++
@@ -119,6 +110,51 @@ func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup, homogeneous bool
 			Cause: fmt.Sprintf("assignor %s gave %d members their target; it changed for %d", assignor.Name(), members, changed)})
 	})
 	return nil
+}
+
+// askAssignor answers the shares of each of in.Members, nil where nothing changes. The built-in assignors are shown what members have in
+// the order of Kafka's sets.
+func (g *consumerGroup) askAssignor(a assignors.ServerAssignor, in assignors.ServerInput) ([][]assignors.Share, error) {
+	if ordered, ok := a.(assignors.OrderedServerAssignor); ok {
+		for i := range in.Members {
+			m := &in.Members[i]
+			m.Target = g.orderedTarget(m.ID)
+		}
+		return ordered.AssignOrdered(in)
+	}
+	targets, err := a.Assign(in)
+	if err != nil {
+		return nil, err
+	}
+	shares := make([][]assignors.Share, len(in.Members))
+	for i := range in.Members {
+		shares[i] = targets[in.Members[i].ID].Shares()
+	}
+	return shares, nil
+}
+
+// sameTarget compares a target with shares of it in whatever order; a topic without partitions is as good as none.
+func sameTarget(set partitionSet, shares []assignors.Share) bool {
+	topics := 0
+	for _, s := range shares {
+		if len(s.Partitions) == 0 {
+			continue
+		}
+		parts := s.Partitions
+		if !slices.IsSorted(parts) {
+			parts = slices.Sorted(slices.Values(parts))
+		}
+		if !slices.Equal(parts, set[s.Topic]) {
+			return false
+		}
+		topics++
+	}
+	for _, parts := range set {
+		if len(parts) > 0 {
+			topics--
+		}
+	}
+	return topics == 0
 }
 
 // assignorInput shows the group to an assignor: members ascending by id.

@@ -3,6 +3,7 @@ package groups
 import (
 	"slices"
 
+	"github.com/fakekafka/fakekafka/assignors"
 	"github.com/fakekafka/fakekafka/internal/records"
 )
 
@@ -90,14 +91,15 @@ func (t *consumerTx) putTarget(epoch int32, at int64) {
 	t.put(records.TypeConsumerTarget, "", records.ConsumerTarget{Epoch: epoch, Timestamp: at}.Encode())
 }
 
-// putTargetMember writes the lists in the order they have.
-func (t *consumerTx) putTargetMember(id string, target partitionSet) {
+// putTargetMember writes each topic's list in the order it has; topics go by their ids' bytes.
+func (t *consumerTx) putTargetMember(id string, target []assignors.Share) {
 	var v records.ConsumerTargetMember
-	for _, topic := range sortedTopicIDs(target) {
-		if len(target[topic]) > 0 {
-			v.Topics = append(v.Topics, records.TopicPartitions{TopicID: topic, Partitions: target[topic]})
+	for _, s := range target {
+		if len(s.Partitions) > 0 {
+			v.Topics = append(v.Topics, records.TopicPartitions{TopicID: s.Topic, Partitions: s.Partitions})
 		}
 	}
+	slices.SortFunc(v.Topics, func(a, b records.TopicPartitions) int { return compareTopicIDs(a.TopicID, b.TopicID) })
 	t.put(records.TypeConsumerTargetMember, id, v.Encode())
 }
 

@@ -55,7 +55,7 @@ func (s *Shard) upgrade(tx *consumerTx, g *group) (*consumerGroup, *refusal) {
 	}
 	tx.putGroup(epoch, s.metadataHash(upgraded))
 	for _, m := range members {
-		tx.putTargetMember(m.id, m.assigned)
+		tx.putTargetMember(m.id, m.assigned.Shares())
 	}
 	tx.putTarget(epoch, 0)
 	for _, m := range members {

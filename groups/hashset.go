@@ -2,6 +2,8 @@ package groups
 
 import (
 	"slices"
+
+	"github.com/fakekafka/fakekafka/assignors"
 )
 
 // Kafka's coordinator keeps the partitions of a target in Java's HashSet<Integer>, and the uniform assignor walks them: who has
@@ -91,15 +93,15 @@ func tableOrder(ascending, order []int32) []int32 {
 
 // recordOrder are the lists of a new target as Kafka writes them: the order of sets that were copied from the old target's, lost
 // what the member gives up, and were filled with what it gains.
-func recordOrder(old, target partitionSet) partitionSet {
-	out := make(partitionSet, len(target))
-	for id, list := range target {
-		s := hashSetOf(old[id])
+func recordOrder(old partitionSet, target []assignors.Share) []assignors.Share {
+	out := make([]assignors.Share, len(target))
+	for i, share := range target {
+		s := hashSetOf(old[share.Topic])
 		s.numbers = s.numbers[:0]
-		for _, n := range list {
+		for _, n := range share.Partitions {
 			s.add(n)
 		}
-		out[id] = s.inOrder()
+		out[i] = assignors.Share{Topic: share.Topic, Partitions: s.inOrder()}
 	}
 	return out
 }

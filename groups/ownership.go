@@ -118,20 +118,6 @@ func sortedTopicIDs(set partitionSet) []assignors.TopicID {
 	return ids
 }
 
-// equalSets compares two sets; a topic without partitions is as good as none.
-func equalSets(a, b partitionSet) bool {
-	return within(a, b) && within(b, a)
-}
-
-func within(a, b partitionSet) bool {
-	for id, parts := range a {
-		if len(parts) > 0 && !slices.Equal(parts, b[id]) {
-			return false
-		}
-	}
-	return true
-}
-
 // sortedSet sorts the lists of a set that came from outside and drops what is named twice.
 func sortedSet(set partitionSet) partitionSet {
 	for id, parts := range set {

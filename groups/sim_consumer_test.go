@@ -650,3 +650,17 @@ func (w *consumerSim) settled() string {
 	}
 	return ""
 }
+
+// equalSets compares two sets; a topic without partitions is as good as none.
+func equalSets(a, b partitionSet) bool {
+	return within(a, b) && within(b, a)
+}
+
+func within(a, b partitionSet) bool {
+	for id, parts := range a {
+		if len(parts) > 0 && !slices.Equal(parts, b[id]) {
+			return false
+		}
+	}
+	return true
+}
