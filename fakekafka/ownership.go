@@ -42,15 +42,15 @@ type ownerships struct {
 	open    map[partition][]*tenure // who owns it now; more than one is a double owner
 	all     []*tenure
 	doubles []string
-	// before is who owned what when the last member came or went.
-	before map[partition]string
-	names  map[string]string
+	names   map[string]string
+	changes changes
 }
 
 func replayOwnership(events []Event) *ownerships {
-	o := &ownerships{open: map[partition][]*tenure{}, names: map[string]string{}}
+	o := &ownerships{open: map[partition][]*tenure{}, names: map[string]string{}, changes: newChanges()}
 	for _, e := range events {
 		o.apply(e)
+		o.changes.apply(e, o.open)
 	}
 	return o
 }
@@ -60,8 +60,6 @@ func (o *ownerships) apply(e Event) {
 		o.names[e.Member] = cmp.Or(e.InstanceID, e.ClientID, o.names[e.Member], e.Member)
 	}
 	switch e.Kind {
-	case groups.EventJoined:
-		o.snapshot()
 	case groups.EventAssigned:
 		o.assign(e)
 	case groups.EventRevoked:
@@ -72,7 +70,6 @@ func (o *ownerships) apply(e Event) {
 			o.drop(e, func(t *tenure) bool { return !slices.Contains(e.Partitions[t.topic], t.index) })
 		}
 	case groups.EventLeft, groups.EventExpired, groups.EventEvicted:
-		o.snapshot()
 		o.drop(e, func(*tenure) bool { return true })
 	case groups.EventReplaced:
 		o.replace(e)
@@ -83,15 +80,6 @@ func (o *ownerships) apply(e Event) {
 			}
 		}
 		clear(o.open)
-	}
-}
-
-func (o *ownerships) snapshot() {
-	o.before = map[partition]string{}
-	for p, ts := range o.open {
-		for _, t := range ts {
-			o.before[p] = t.member
-		}
 	}
 }
 
@@ -141,11 +129,6 @@ func (o *ownerships) replace(e Event) {
 			if t.member == e.Replaces {
 				t.member = e.Member
 			}
-		}
-	}
-	for p, m := range o.before {
-		if m == e.Replaces {
-			o.before[p] = e.Member
 		}
 	}
 }
@@ -220,94 +203,6 @@ func (g *Group) RequireNoDoubleOwner(tb testing.TB) {
 	if d := g.DoubleOwners(); len(d) > 0 {
 		check(tb, g.failed(fmt.Errorf("wanted never two owners of a partition; there was: %s", strings.Join(d, "; "))))
 	}
-}
-
-// Moved is a partition that has another owner than before.
-type Moved struct {
-	Topic     string
-	Partition int32
-	From, To  string // client id, or group.instance.id; To is "" where nobody owns it
-}
-
-// Moved lists the partitions whose owner at the time when the last member came or went is another one now, without those whose owner then is gone.
-func (g *Group) Moved() []Moved {
-	o := replayOwnership(g.History())
-	return movedIn(o, memberIDs(g.State()))
-}
-
-func memberIDs(s GroupState) []string {
-	ids := make([]string, len(s.Members))
-	for i, m := range s.Members {
-		ids[i] = m.ID
-	}
-	return ids
-}
-
-func movedIn(o *ownerships, members []string) []Moved {
-	var moved []Moved
-	for _, p := range slices.SortedFunc(maps.Keys(o.before), comparePartitions) {
-		was := o.before[p]
-		if !slices.Contains(members, was) {
-			continue
-		}
-		to := ""
-		for _, t := range o.open[p] {
-			to = t.member
-		}
-		if to != was {
-			moved = append(moved, Moved{p.topic, p.index, o.names[was], o.names[to]})
-		}
-	}
-	return moved
-}
-
-// leastMoved is how many partitions at least had to leave a member that stayed, for the spread to be at most one.
-func leastMoved(o *ownerships, members []string) int {
-	total := len(o.before)
-	for p := range o.open {
-		if _, known := o.before[p]; !known {
-			total++
-		}
-	}
-	if len(members) == 0 {
-		return 0
-	}
-	had := map[string]int{}
-	for _, m := range o.before {
-		had[m]++
-	}
-	counts := make([]int, 0, len(members))
-	for _, m := range members {
-		counts = append(counts, had[m])
-	}
-	slices.SortFunc(counts, func(a, b int) int { return b - a })
-	floor, more := total/len(members), total%len(members)
-	leave := 0
-	for i, n := range counts {
-		quota := floor
-		if i < more {
-			quota++
-		}
-		leave += max(0, n-quota)
-	}
-	return leave
-}
-
-// RequireSticky fails the test if, since the last member came or went, more partitions have left a member that stayed than an even spread asks for. It is meant
-// for groups whose members subscribe to the same topics.
-func (g *Group) RequireSticky(tb testing.TB) {
-	tb.Helper()
-	o := replayOwnership(g.History())
-	members := memberIDs(g.State())
-	moved, least := movedIn(o, members), leastMoved(o, members)
-	if len(moved) <= least {
-		return
-	}
-	var lines []string
-	for _, m := range moved {
-		lines = append(lines, fmt.Sprintf("    %s-%d: from %s to %s", m.Topic, m.Partition, m.From, cmp.Or(m.To, "nobody")))
-	}
-	check(tb, g.failed(fmt.Errorf("wanted at most %s to leave a member that stayed; there was %d:\n%s", count(least, "partition"), len(moved), strings.Join(lines, "\n"))))
 }
 
 // Skipped lists the times when a new owner began to fetch behind records that the group had not committed: they are lost to the group, which is what
