@@ -45,17 +45,3 @@ func BenchmarkCreateTopic(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkStart is a cluster's whole life.
-func BenchmarkStart(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		c, err := New(Options{Topics: []TopicSpec{{Name: "t", Partitions: 6}}})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := c.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

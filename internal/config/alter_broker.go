@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // alterBroker changes what is set on one broker, or, with an empty name, on all.
@@ -176,6 +177,29 @@ func checkMinInsync(r *Alteration, settings map[string]string, incremental bool)
 
 // checkBroker has the rules that tie settings of a broker together, at the start and dynamically.
 func checkBroker(v *Values) error {
+	if !slices.ContainsFunc(v.set, func(s setting) bool { return tied()[s.name] }) {
+		return nil // Kafka's defaults keep the rules
+	}
+	return checkTied(v)
+}
+
+// tied are the settings that checkTied looks at.
+var tied = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{
+		"log.roll.ms": true, "log.roll.jitter.ms": true, "log.retention.ms": true, "log.retention.minutes": true, "log.retention.hours": true,
+		"log.cleaner.threads": true, "log.cleaner.dedupe.buffer.size": true, "max.connections.per.ip": true, "max.connections.per.ip.overrides": true,
+	}
+	for _, kind := range groupKinds {
+		names["group."+kind+".heartbeat.interval.ms"] = true
+		names["group."+kind+".session.timeout.ms"] = true
+		for _, l := range groupLimits()[kind] {
+			names[l.least], names[l.usual], names[l.most] = true, true, true
+		}
+	}
+	return names
+})
+
+func checkTied(v *Values) error {
 	require := func(ok bool, text string) error {
 		if ok {
 			return nil
@@ -202,7 +226,7 @@ func checkBroker(v *Values) error {
 	if err := checkOverrides(v.String("max.connections.per.ip.overrides")); err != nil {
 		return err
 	}
-	for _, kind := range []string{"consumer", "share", "streams"} {
+	for _, kind := range groupKinds {
 		if err := checkGroupLimits(v, kind); err != nil {
 			return err
 		}
@@ -227,23 +251,40 @@ func checkOverrides(overrides string) error {
 	return nil
 }
 
+// groupKinds are the kinds of groups that have settings of their own, as their names have them.
+var groupKinds = []string{"consumer", "share", "streams"}
+
+// groupLimits are, by the kind of group, the names of the settings with a smallest and a largest value.
+var groupLimits = sync.OnceValue(func() map[string][]groupLimit {
+	all := map[string][]groupLimit{}
+	for _, kind := range groupKinds {
+		prefix := "group." + kind + "."
+		for _, what := range []string{"heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms",
+			"record.lock.duration.ms", "delivery.count.limit", "partition.max.record.locks"} {
+			l := groupLimit{prefix + "min." + what, prefix + what, prefix + "max." + what}
+			if brokerDefs().byName[l.least] != nil && brokerDefs().byName[l.most] != nil {
+				all[kind] = append(all[kind], l)
+			}
+		}
+	}
+	return all
+})
+
+type groupLimit struct{ least, usual, most string }
+
 // checkGroupLimits: the smallest, usual and largest value of the groups' settings
 // are in this order, and a member beats more than once in its session.
 func checkGroupLimits(v *Values, kind string) error {
 	prefix := "group." + kind + "."
-	for _, what := range []string{"heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms",
-		"record.lock.duration.ms", "delivery.count.limit", "partition.max.record.locks"} {
-		least, usual, most := prefix+"min."+what, prefix+what, prefix+"max."+what
-		if brokerDefs().byName[least] == nil || brokerDefs().byName[most] == nil {
-			continue
-		}
+	for _, l := range groupLimits()[kind] {
+		least, usual, most := v.Int(l.least), v.Int(l.usual), v.Int(l.most)
 		switch {
-		case v.Int(most) < v.Int(least):
-			return refusal(most + " must be greater than or equal to " + least)
-		case v.Int(usual) < v.Int(least):
-			return refusal(usual + " must be greater than or equal to " + least)
-		case v.Int(usual) > v.Int(most):
-			return refusal(usual + " must be less than or equal to " + most)
+		case most < least:
+			return refusal(l.most + " must be greater than or equal to " + l.least)
+		case usual < least:
+			return refusal(l.usual + " must be greater than or equal to " + l.least)
+		case usual > most:
+			return refusal(l.usual + " must be less than or equal to " + l.most)
 		}
 	}
 	if beat, session := prefix+"heartbeat.interval.ms", prefix+"session.timeout.ms"; v.Int(beat) >= v.Int(session) {

@@ -6,14 +6,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Cluster holds the settings of a cluster: given at the start, or changed at
 // run time.
 type Cluster struct {
 	nodes    []int32 // ascending
-	static   map[int32]map[string]string
-	defaults map[string]string // in place of Kafka's
+	given    Start
+	files    map[int32]map[string]string // what static has answered
+	defaults map[string]string           // in place of Kafka's
 
 	dynamicDefault map[string]string // for all brokers
 	dynamic        map[int32]map[string]string
@@ -42,7 +44,7 @@ type Start struct {
 func New(s Start) (*Cluster, error) {
 	c := &Cluster{
 		nodes:          slices.Sorted(maps.Keys(s.PerBroker)),
-		static:         map[int32]map[string]string{},
+		given:          s,
 		defaults:       s.Defaults,
 		dynamicDefault: map[string]string{},
 		dynamic:        map[int32]map[string]string{},
@@ -55,26 +57,19 @@ func New(s Start) (*Cluster, error) {
 	if len(c.nodes) == 0 {
 		return nil, fmt.Errorf("config: no broker is given")
 	}
-	given := []map[string]string{s.Static, s.Defaults}
-	for _, id := range c.nodes {
-		given = append(given, s.PerBroker[id])
+	if err := checkAll(s.Static); err != nil {
+		return nil, err
 	}
-	for _, settings := range given {
-		for _, name := range slices.Sorted(maps.Keys(settings)) {
-			if _, err := Check(name, settings[name]); err != nil {
-				return nil, err
-			}
+	if err := checkAll(s.Defaults); err != nil {
+		return nil, err
+	}
+	for _, id := range c.nodes {
+		if err := checkAll(s.PerBroker[id]); err != nil {
+			return nil, err
 		}
 	}
-	for _, id := range c.nodes {
-		own := startUpFile(id)
-		maps.Copy(own, s.Static)
-		maps.Copy(own, s.PerBroker[id])
-		c.static[id] = own
-	}
 	// A cluster with eligible leader replicas keeps min.insync.replicas as a dynamic default.
-	c.dynamicDefault["min.insync.replicas"] = c.Broker(c.nodes[0]).String("min.insync.replicas")
-	c.changed()
+	c.dynamicDefault["min.insync.replicas"] = c.minInsync()
 	for _, id := range c.nodes {
 		if err := checkBroker(c.Broker(id)); err != nil {
 			return nil, fmt.Errorf("config: %w", err)
@@ -83,24 +78,61 @@ func New(s Start) (*Cluster, error) {
 	return c, nil
 }
 
-// startUpFile are the settings no Kafka broker starts without.
-func startUpFile(id int32) map[string]string {
-	node := strconv.Itoa(int(id))
-	return map[string]string{
-		"process.roles":              "broker,controller",
-		"node.id":                    node,
-		"broker.id":                  node,
-		"controller.listener.names":  "CONTROLLER",
-		"inter.broker.listener.name": "PLAINTEXT",
+// checkAll checks settings given at the start. Of several bad ones the error is the first one's by name.
+func checkAll(settings map[string]string) (first error) {
+	bad := ""
+	for name, val := range settings {
+		if _, err := Check(name, val); err != nil && (first == nil || name < bad) {
+			bad, first = name, err
+		}
 	}
+	return first
 }
 
-// SetListeners records where a broker listens once that is known, as the static
-// settings listeners and advertised.listeners: "PLAINTEXT://127.0.0.1:9092".
-func (c *Cluster) SetListeners(id int32, listeners, advertised string) {
-	c.static[id]["listeners"] = listeners
-	c.static[id]["advertised.listeners"] = advertised
-	c.changed()
+// minInsync is min.insync.replicas as it is set or defaults for the first broker.
+func (c *Cluster) minInsync() string {
+	const name = "min.insync.replicas"
+	for _, settings := range []map[string]string{c.given.PerBroker[c.nodes[0]], c.given.Static, c.defaults} {
+		if val, ok := settings[name]; ok {
+			return strings.TrimSpace(val)
+		}
+	}
+	return brokerDef(name).standard.text
+}
+
+// startUpFile are the settings no Kafka broker starts without, but for those with its id.
+var startUpFile = map[string]string{
+	"process.roles":              "broker,controller",
+	"controller.listener.names":  "CONTROLLER",
+	"inter.broker.listener.name": "PLAINTEXT",
+}
+
+// idSettings are the names under which a broker's start-up file has its id.
+var idSettings = [...]string{"node.id", "broker.id"}
+
+// parsedStartUpFile is startUpFile for Values, ascending by name.
+var parsedStartUpFile = sync.OnceValue(func() []setting {
+	var v Values
+	v.put(startUpFile)
+	return v.set
+})
+
+// static are the settings a broker was started with. They are put together when somebody asks, since most clusters are never described.
+func (c *Cluster) static(id int32) map[string]string {
+	if own := c.files[id]; own != nil {
+		return own
+	}
+	own := maps.Clone(startUpFile)
+	for _, name := range idSettings {
+		own[name] = strconv.Itoa(int(id))
+	}
+	maps.Copy(own, c.given.Static)
+	maps.Copy(own, c.given.PerBroker[id])
+	if c.files == nil {
+		c.files = map[int32]map[string]string{}
+	}
+	c.files[id] = own
+	return own
 }
 
 // changed forgets what was derived from the settings.
@@ -180,7 +212,7 @@ func (c *Cluster) layers(id int32) [3]struct {
 	}{
 		{c.dynamic[id], DynamicBroker},
 		{c.dynamicDefault, DynamicDefaultBroker},
-		{c.static[id], StaticBroker},
+		{c.static(id), StaticBroker},
 	}
 }
 
@@ -198,10 +230,18 @@ func (c *Cluster) fallback(d *def) *string {
 func (c *Cluster) Broker(id int32) *Values {
 	v := c.values[id]
 	if v == nil {
-		v = newValues(c.defaults)
-		layers := c.layers(id)
-		for i := len(layers) - 1; i >= 0; i-- {
-			v.put(layers[i].settings)
+		file, own := parsedStartUpFile(), c.given.PerBroker[id]
+		// Room for all, so that nothing grows.
+		v = &Values{set: make([]setting, 0, len(file)+len(idSettings)+len(c.defaults)+len(c.given.Static)+len(own)+len(c.dynamicDefault)+len(c.dynamic[id]))}
+		v.put(c.defaults)
+		for _, s := range file {
+			v.putParsed(s)
+		}
+		for _, name := range idSettings {
+			v.putOne(name, strconv.Itoa(int(id)))
+		}
+		for _, settings := range [...]map[string]string{c.given.Static, own, c.dynamicDefault, c.dynamic[id]} {
+			v.put(settings)
 		}
 		c.values[id] = v
 	}

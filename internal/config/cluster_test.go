@@ -255,3 +255,19 @@ func BenchmarkNew(b *testing.B) {
 		}
 	}
 }
+
+// checkBroker asks its rules only where a setting was given that one of them looks at: the rules must hold for Kafka's defaults, and no other
+// setting may break them.
+func TestTiedSettings(t *testing.T) {
+	require.NoError(t, checkTied(&Values{}))
+	for _, d := range brokerDefs().sorted {
+		for _, raw := range []string{"-1", "0", "1", "2147483647", "x:y"} {
+			v := &Values{}
+			v.putOne(d.name, raw)
+			if checkTied(v) != nil {
+				require.Truef(t, tied()[d.name], "%s=%s", d.name, raw)
+				require.Error(t, checkBroker(v))
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package config
 
 import (
 	_ "embed"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,6 +33,7 @@ type def struct {
 	name     string
 	typ      Type
 	fallback *string // the default; nil is null
+	standard value   // the default of a broker setting, parsed; not set where that is null
 	required bool    // has no default at all
 	internal bool    // not shown unless set
 	mode     updateMode
@@ -97,6 +99,13 @@ var brokerDefs = sync.OnceValue(func() *defs {
 		d.mode = modes[columns[4]]
 		d.required = strings.Contains(columns[5], "required")
 		d.internal = strings.Contains(columns[5], "internal")
+		if d.fallback != nil {
+			v, err := d.parseType(*d.fallback)
+			if err != nil {
+				panic(fmt.Sprintf("config: the default of %s: %v", d.name, err))
+			}
+			d.standard = v
+		}
 	})
 })
 

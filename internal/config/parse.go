@@ -75,15 +75,14 @@ func (d *def) parseType(raw string) (value, error) {
 	return v, nil
 }
 
-var comma = regexp.MustCompile(`\s*,\s*`)
-
 // splitList gives the entries of a list, each once.
 func splitList(trimmed string) []string {
 	if trimmed == "" {
 		return []string{}
 	}
 	var list []string
-	for _, entry := range comma.Split(trimmed, -1) {
+	for entry := range strings.SplitSeq(trimmed, ",") {
+		entry = strings.Trim(entry, " \t\n\f\r")
 		if !slices.Contains(list, entry) {
 			list = append(list, entry)
 		}

@@ -83,13 +83,14 @@ func fromBroker(d *def, broker *Values) (value, bool) {
 		if !v.set {
 			continue
 		}
+		own := *v
 		if s.times != 1 {
-			v.num = convert(v.num, s.times)
+			own.num = convert(own.num, s.times)
 		}
-		if d.name == "retention.ms" && v.num < 0 {
-			v.num = -1
+		if d.name == "retention.ms" && own.num < 0 {
+			own.num = -1
 		}
-		return v, true
+		return own, true
 	}
 	return value{}, false
 }

@@ -2,80 +2,78 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"math"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
 // Values are the settings in force at one broker. The getters panic for a name
 // that Kafka doesn't have or that is of another type: that is a mistake in our code.
 type Values struct {
-	set map[string]value // what differs from Kafka's defaults
+	set []setting // what differs from Kafka's defaults, ascending by name
 }
 
-// kafkaDefaults are the defaults, parsed once for all clusters.
-var kafkaDefaults = sync.OnceValue(func() map[string]value {
-	all := make(map[string]value, len(brokerDefs().sorted))
-	for _, d := range brokerDefs().sorted {
-		all[d.name] = value{}
-		if d.fallback != nil {
-			v, err := d.parseType(*d.fallback)
-			if err != nil {
-				panic(fmt.Sprintf("config: the default of %s: %v", d.name, err))
-			}
-			all[d.name] = v
-		}
-	}
-	return all
-})
+// setting is a setting that was given a value.
+type setting struct {
+	name string // as it was given: with its listener's prefix, if it has one
+	def  *def
+	value
+}
 
-func newValues(defaults map[string]string) *Values {
-	v := &Values{set: map[string]value{}}
-	v.put(defaults)
-	return v
+// find is where a name is among the settings, or would be.
+func (v *Values) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(v.set, name, func(s setting, name string) int { return strings.Compare(s.name, name) })
 }
 
 // put lays settings over what is there. They were checked; unknown ones, which
 // Kafka takes dynamically, have no value for anyone.
 func (v *Values) put(settings map[string]string) {
 	for name, raw := range settings {
-		if d := brokerDef(name); d != nil {
-			if parsed, err := d.parseType(raw); err == nil {
-				v.set[name] = parsed
-			}
-		}
+		v.putOne(name, raw)
+	}
+}
+
+func (v *Values) putOne(name, raw string) {
+	d := brokerDef(name)
+	if d == nil {
+		return
+	}
+	if parsed, err := d.parseType(raw); err == nil {
+		v.putParsed(setting{name, d, parsed})
+	}
+}
+
+func (v *Values) putParsed(s setting) {
+	i, found := v.find(s.name)
+	if found {
+		v.set[i] = s
+	} else {
+		v.set = slices.Insert(v.set, i, s)
 	}
 }
 
 // with gives a copy where other settings count, to check them before they are taken.
 func (v *Values) with(settings map[string]string) *Values {
-	copied := &Values{set: maps.Clone(v.set)}
+	copied := &Values{set: append(make([]setting, 0, len(v.set)+len(settings)), v.set...)}
 	copied.put(settings)
 	return copied
 }
 
-func (v *Values) get(name string, types ...Type) value {
-	if val, ok := v.set[name]; ok && types == nil {
-		return val
-	}
-	d := brokerDef(name)
-	if d == nil {
+func (v *Values) get(name string, types ...Type) *value {
+	var d *def
+	val := (*value)(nil)
+	if i, ok := v.find(name); ok {
+		d, val = v.set[i].def, &v.set[i].value
+	} else if d = brokerDef(name); d != nil {
+		val = &d.standard
+	} else {
 		panic("config: Kafka has no broker setting " + name)
 	}
-	for i, t := range types {
-		if t == d.typ {
-			break
-		}
-		if i == len(types)-1 {
-			panic(fmt.Sprintf("config: %s is of type %s", name, d.typ))
-		}
+	if len(types) > 0 && !slices.Contains(types, d.typ) {
+		panic(fmt.Sprintf("config: %s is of type %s", name, d.typ))
 	}
-	if val, ok := v.set[name]; ok {
-		return val
-	}
-	return kafkaDefaults()[d.name]
+	return val
 }
 
 // lookup is get for a name that may be unknown.
@@ -83,7 +81,7 @@ func (v *Values) lookup(name string) value {
 	if brokerDef(name) == nil {
 		return value{}
 	}
-	return v.get(name)
+	return *v.get(name)
 }
 
 // IsSet tells whether a setting has a value at all: some have no default.
