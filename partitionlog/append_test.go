@@ -2,7 +2,6 @@ package partitionlog
 
 import (
 	"encoding/binary"
-	"io"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -408,9 +407,7 @@ func TestRebuiltRecords(t *testing.T) {
 	_, err := l.Append(t0, b, AppendOptions{})
 	require.Nil(t, err)
 	got, _ := batchesOf(fetch(l, 0))
-	r, derr := new(Codecs).unpack(CodecGzip, got[0][headerSize:])
-	require.NoError(t, derr)
-	plain, derr := io.ReadAll(r)
+	plain, derr := unpackAll(new(Codecs), CodecGzip, got[0][headerSize:])
 	require.NoError(t, derr)
 	require.Zero(t, plain[1], "record attributes are 0 in what a broker writes")
 

@@ -66,31 +66,39 @@ type Codecs struct {
 	zstdWLevel int
 }
 
-// unpack returns a reader of what packed unpacks to. It is valid until the next call on c. What may stand behind a stream, or
+// unpacker gives out what a batch unpacks to: piece by piece where the codec has blocks, else as a stream.
+type unpacker struct {
+	blocks interface {
+		// next is the next block, never empty and valid until next is called again, or io.EOF.
+		next() ([]byte, error)
+	}
+	stream io.Reader // nil if there are blocks
+}
+
+// unpack returns what packed unpacks to. It is valid until the next call on c. What may stand behind a stream, or
 // be missing, is for each codec what the Java libraries of a broker let pass.
-func (c *Codecs) unpack(codec int, packed []byte) (io.Reader, error) {
+func (c *Codecs) unpack(codec int, packed []byte) (u unpacker, err error) {
 	c.in.Reset(packed)
 	if len(packed) == 0 && codec != CodecZstd {
-		return nil, fmt.Errorf("%s: %w", codecNames[codec], io.ErrUnexpectedEOF)
+		return u, fmt.Errorf("%s: %w", codecNames[codec], io.ErrUnexpectedEOF)
 	}
 	switch codec {
 	case CodecGzip:
-		return c.gzipR.reset(&c.in)
+		u.stream, err = c.gzipR.reset(&c.in)
 	case CodecSnappy:
 		c.snappyR.reset(packed)
-		return &c.snappyR, nil
+		u.blocks = &c.snappyR
 	case CodecLZ4:
-		if err := c.lz4R.reset(packed); err != nil {
-			return nil, err
-		}
-		return &c.lz4R, nil
+		u.blocks, err = &c.lz4R, c.lz4R.reset(packed)
 	case CodecZstd:
-		if len(packed) == 0 {
-			return &c.in, nil
+		u.stream = &c.in
+		if len(packed) > 0 {
+			u.stream, err = c.unpackZstd(packed)
 		}
-		return c.unpackZstd(packed)
+	default:
+		err = fmt.Errorf("codec %d: there are 1 to 4", codec)
 	}
-	return nil, fmt.Errorf("codec %d: there are 1 to 4", codec)
+	return u, err
 }
 
 // gzipReader reads members as long as a header follows; anything else behind a member is ignored.
@@ -173,8 +181,7 @@ func noEOF(err error) error {
 // snappyReader reads the Java clients' framing, or one raw block.
 type snappyReader struct {
 	packed []byte
-	plain  []byte // unpacked and not yet read
-	block  []byte
+	block  []byte // the last one, unpacked
 	raw    bool
 }
 
@@ -188,15 +195,14 @@ func (r *snappyReader) reset(packed []byte) {
 	}
 }
 
-func (r *snappyReader) Read(p []byte) (int, error) {
-	for len(r.plain) == 0 {
-		if len(r.packed) == 0 {
-			return 0, io.EOF
-		}
+func (r *snappyReader) next() ([]byte, error) {
+	for len(r.packed) > 0 {
 		block := r.packed
-		if !r.raw {
+		if r.raw {
+			r.packed = nil
+		} else {
 			if len(block) < 4 {
-				return 0, io.EOF // too few for a block are ignored
+				return nil, io.EOF // too few for a block are ignored
 			}
 			n := binary.BigEndian.Uint32(block)
 			if bytes.HasPrefix(block, xerialMagic[:4]) && len(block) >= len(xerialHeader) {
@@ -205,28 +211,26 @@ func (r *snappyReader) Read(p []byte) (int, error) {
 			}
 			block = block[4:]
 			if uint64(n) > uint64(len(block)) {
-				return 0, fmt.Errorf("snappy: a block of %d bytes with %d left", n, len(block))
+				return nil, fmt.Errorf("snappy: a block of %d bytes with %d left", n, len(block))
 			}
 			block = block[:n]
 			r.packed = r.packed[4+n:]
-		} else {
-			r.packed = nil
 		}
 		n, err := s2.DecodedLen(block)
 		if err != nil {
-			return 0, fmt.Errorf("snappy: %w", err)
+			return nil, fmt.Errorf("snappy: %w", err)
 		}
 		if n > 22*len(block) { // three bytes yield at most 64
-			return 0, fmt.Errorf("snappy: a block of %d bytes claims to unpack to %d", len(block), n)
+			return nil, fmt.Errorf("snappy: a block of %d bytes claims to unpack to %d", len(block), n)
 		}
 		if r.block, err = s2.Decode(r.block[:cap(r.block)], block); err != nil {
-			return 0, fmt.Errorf("snappy: %w", err)
+			return nil, fmt.Errorf("snappy: %w", err)
 		}
-		r.plain = r.block
+		if len(r.block) > 0 {
+			return r.block, nil
+		}
 	}
-	n := copy(p, r.plain)
-	r.plain = r.plain[n:]
-	return n, nil
+	return nil, io.EOF
 }
 
 // pack appends plain, compressed, to dst. level is in Kafka's terms; 0 is the codec's default.

@@ -125,18 +125,14 @@ func TestLZ4ReaderAgainstTheLibrary(t *testing.T) {
 				_, err := w.Write(plain)
 				require.NoError(t, err)
 				require.NoError(t, w.Close())
-				rd, err := c.unpack(CodecLZ4, packed.Bytes())
-				require.NoError(t, err)
-				got, err := io.ReadAll(rd)
+				got, err := unpackAll(&c, CodecLZ4, packed.Bytes())
 				require.NoError(t, err)
 				require.True(t, bytes.Equal(plain, got))
 
 				for range 20 { // damage is an error or unpacks to something, and never more
 					bad := bytes.Clone(packed.Bytes())
 					bad[random.IntN(len(bad))] ^= byte(1 + random.IntN(255))
-					if rd, err = c.unpack(CodecLZ4, bad[:random.IntN(len(bad))+1]); err == nil {
-						_, _ = io.Copy(io.Discard, rd)
-					}
+					_, _ = unpackAll(&c, CodecLZ4, bad[:random.IntN(len(bad))+1])
 				}
 			}
 		}
@@ -152,13 +148,78 @@ func TestCompressionLevels(t *testing.T) {
 			packed, err := c.pack(nil, codec, level, plain)
 			require.NoError(t, err)
 			require.Less(t, len(packed), len(plain))
-			rd, err := c.unpack(codec, packed)
-			require.NoError(t, err)
-			got, err := io.ReadAll(rd)
+			got, err := unpackAll(&c, codec, packed)
 			require.NoError(t, err)
 			require.Equal(t, plain, got)
 		}
 	}
 	_, err := c.pack(nil, 5, 0, plain)
 	require.Error(t, err)
+}
+
+// unpackAll is what packed unpacks to, as a whole.
+func unpackAll(c *Codecs, codec int, packed []byte) ([]byte, error) {
+	from, err := c.unpack(codec, packed)
+	if err != nil {
+		return nil, err
+	}
+	if from.stream != nil {
+		return io.ReadAll(from.stream)
+	}
+	var plain []byte
+	for {
+		block, err := from.blocks.next()
+		if err == io.EOF {
+			return plain, nil
+		} else if err != nil {
+			return plain, err
+		}
+		plain = append(plain, block...)
+	}
+}
+
+// Records lie across the borders of blocks as chance has it; all are read, whatever the blocks' and the window's size.
+func TestRecordsAcrossBlocks(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(7, 7))
+	var c Codecs
+	for round := range 60 {
+		var want []Record
+		for range random.IntN(40) + 1 {
+			value := make([]byte, random.IntN([]int{20, 3000, 70_000, 300_000}[round%4]))
+			for i := range value {
+				value[i] = byte(random.IntN(4))
+			}
+			want = append(want, Record{Timestamp: t0, Value: value})
+		}
+		plain := mustBatch(t, want, BatchOptions{})
+		codec, body := CodecLZ4, []byte(nil)
+		if round%2 == 0 {
+			var out bytes.Buffer
+			w := lz4.NewWriter(&out)
+			require.NoError(t, w.Apply(lz4.BlockSizeOption(lz4.Block64Kb)))
+			_, err := w.Write(plain[headerSize:])
+			require.NoError(t, err)
+			require.NoError(t, w.Close())
+			body = out.Bytes()
+		} else {
+			var err error
+			codec = CodecSnappy
+			body, err = c.pack(nil, codec, 0, plain[headerSize:])
+			require.NoError(t, err)
+		}
+		packed := withRecords(t, body, int32(len(want)))
+		packed.putInt16(posAttributes, int16(codec))
+		r, err := packed.records(&c)
+		require.NoError(t, err)
+		var rec rawRecord
+		for i := range want {
+			require.NoError(t, r.next(&rec), "record %d of %d", i, len(want))
+			require.True(t, bytes.Equal(want[i].Value, rec.value), "record %d of %d", i, len(want))
+		}
+		end, err := r.atEnd()
+		require.NoError(t, err)
+		require.True(t, end)
+		c.release()
+	}
 }

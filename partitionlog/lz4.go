@@ -15,7 +15,7 @@ import (
 // memory that is used again.
 type lz4Reader struct {
 	packed        []byte // what follows the last block read
-	plain         []byte // unpacked and not yet read
+	plain         []byte // the last block
 	block         []byte
 	largest       int // a block may unpack to
 	blockChecksum bool
@@ -71,18 +71,16 @@ func (r *lz4Reader) reset(packed []byte) error {
 	return nil
 }
 
-func (r *lz4Reader) Read(p []byte) (int, error) {
-	for len(r.plain) == 0 {
-		if r.finished {
-			return 0, io.EOF
-		}
+func (r *lz4Reader) next() ([]byte, error) {
+	for !r.finished {
 		if err := r.nextBlock(); err != nil {
-			return 0, err
+			return nil, err
+		}
+		if len(r.plain) > 0 {
+			return r.plain, nil
 		}
 	}
-	n := copy(p, r.plain)
-	r.plain = r.plain[n:]
-	return n, nil
+	return nil, io.EOF
 }
 
 // nextBlock unpacks the next block, or finds the frame's end.
@@ -95,7 +93,7 @@ func (r *lz4Reader) nextBlock() error {
 	size := int(head &^ lz4NotPacked)
 	switch {
 	case size == 0:
-		r.finished = true
+		r.finished, r.plain = true, nil
 		if r.endChecksum && len(r.packed) < 4 {
 			return errLZ4Short
 		}

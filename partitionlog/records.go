@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 )
 
 // rawRecord is one record as it lies in a batch.
@@ -35,8 +34,13 @@ func badRecords(format string, args ...any) error {
 type recordReader struct {
 	buf []byte
 	pos int
-	rd  io.Reader // nil when buf is everything
-	// read counts what rd delivered; limit bounds the memory for one record.
+	// from is where more of a compressed batch comes from. Records are read where a block was unpacked; those of a stream, and one that lies
+	// across the border of two blocks, in the window.
+	from   unpacker
+	window []byte
+	block  []byte // the current one, while buf is in the window
+	joined int    // how much of it is in the window
+	// read counts what was unpacked; limit bounds the memory for one record.
 	read  int
 	limit int
 }
@@ -48,45 +52,53 @@ func (b Batch) records(c *Codecs) (*recordReader, error) {
 		*r = recordReader{buf: b[headerSize:]}
 		return r, nil
 	}
-	rd, err := c.unpack(b.Codec(), b[headerSize:])
+	from, err := c.unpack(b.Codec(), b[headerSize:])
 	if err != nil {
 		return nil, errStream{err}
 	}
 	if cap(c.window) == 0 {
 		c.window = make([]byte, 0, 16<<10)
 	}
-	*r = recordReader{buf: c.window[:0], rd: rd, limit: max(maxWindow, 8*len(b))}
+	*r = recordReader{from: from, window: c.window[:0], limit: max(maxWindow, 8*len(b))}
 	return r, nil
 }
 
 // release gives the memory of a reader back.
 func (c *Codecs) release() {
-	if c.reader.rd != nil {
+	if w := c.reader.window; cap(w) > keptScratch {
 		c.window = nil
-		if cap(c.reader.buf) <= keptScratch {
-			c.window = c.reader.buf[:0]
-		}
+	} else if w != nil {
+		c.window = w[:0]
 	}
 	c.reader = recordReader{}
 }
 
 func (r *recordReader) next(rec *rawRecord) error {
+	body, err := r.nextBody()
+	if err != nil {
+		return err
+	}
+	return rec.parse(body)
+}
+
+// nextBody is the next record as it is parsed: without its length.
+func (r *recordReader) nextBody() ([]byte, error) {
 	for {
 		b := r.buf[r.pos:]
 		size, n := readVarint(b)
 		switch {
 		case n > 0 && size < 0:
-			return badRecords("a record of %d bytes", size)
+			return nil, badRecords("a record of %d bytes", size)
 		case n > 0 && int(size) <= len(b)-n:
 			r.pos += n + int(size)
-			return rec.parse(b[n : n+int(size)])
+			return b[n : n+int(size)], nil
 		case n == 0 && len(b) >= 5:
-			return errStream{errors.New("a record's length takes more than 5 bytes")}
+			return nil, errStream{errors.New("a record's length takes more than 5 bytes")}
 		}
 		if err := r.fill(); err == io.EOF {
-			return badRecords("they end inside a record")
+			return nil, badRecords("they end inside a record")
 		} else if err != nil {
-			return err
+			return nil, err
 		}
 	}
 }
@@ -103,30 +115,28 @@ func (r *recordReader) atEnd() (bool, error) {
 	return false, err
 }
 
-// fill brings at least one more byte or an error. The window grows only as bytes arrive.
+// fill brings at least one more byte or an error.
 func (r *recordReader) fill() error {
-	if r.rd == nil {
-		return io.EOF
+	switch {
+	case r.from.stream != nil:
+		return r.fillFromStream()
+	case r.from.blocks != nil:
+		return r.fillFromBlocks()
 	}
-	if r.pos > 0 {
-		r.buf = r.buf[:copy(r.buf, r.buf[r.pos:])]
-		r.pos = 0
-	}
-	if len(r.buf) == cap(r.buf) {
-		if len(r.buf) >= r.limit {
-			return errStream{fmt.Errorf("a record unpacks to more than %d bytes", r.limit)}
-		}
-		r.buf = slices.Grow(r.buf, min(len(r.buf)+keptScratch/64, r.limit-len(r.buf)))
+	return io.EOF
+}
+
+func (r *recordReader) fillFromStream() error {
+	if err := r.makeRoom(); err != nil {
+		return err
 	}
 	for range 100 {
-		n, err := r.rd.Read(r.buf[len(r.buf):cap(r.buf)])
-		r.buf = r.buf[:len(r.buf)+n]
-		r.read += n
+		n, err := r.from.stream.Read(r.window[len(r.window):cap(r.window)])
+		r.window = r.window[:len(r.window)+n]
+		r.buf = r.window
 		switch {
-		case r.read > maxUnpacked:
-			return errStream{fmt.Errorf("the batch unpacks to more than %d bytes", maxUnpacked)}
 		case n > 0:
-			return nil
+			return r.count(n)
 		case err == io.EOF:
 			return io.EOF
 		case err != nil:
@@ -134,6 +144,66 @@ func (r *recordReader) fill() error {
 		}
 	}
 	return errStream{io.ErrNoProgress}
+}
+
+func (r *recordReader) fillFromBlocks() error {
+	left := len(r.buf) - r.pos
+	if r.joined == len(r.block) {
+		r.joined, r.block = 0, nil
+		if left > 0 {
+			if err := r.makeRoom(); err != nil { // before its memory is used again
+				return err
+			}
+		}
+		block, err := r.from.blocks.next()
+		if err == io.EOF {
+			return io.EOF
+		} else if err != nil {
+			return errStream{err}
+		}
+		if left == 0 {
+			r.buf, r.pos = block, 0
+			return r.count(len(block))
+		}
+		r.block = block
+		if err := r.count(len(block)); err != nil {
+			return err
+		}
+	} else if left <= r.joined { // what begins in this block can be read there
+		r.buf, r.pos = r.block[r.joined-left:], 0
+		r.joined, r.block = 0, nil
+		return nil
+	} else if err := r.makeRoom(); err != nil {
+		return err
+	}
+	n := min(cap(r.window)-len(r.window), len(r.block)-r.joined)
+	r.window = append(r.window, r.block[r.joined:r.joined+n]...)
+	r.joined += n
+	r.buf = r.window
+	return nil
+}
+
+// makeRoom puts what is left of buf at the window's beginning, with room behind it. The window grows only as bytes arrive.
+func (r *recordReader) makeRoom() error {
+	left := r.buf[r.pos:]
+	if len(left) >= r.limit {
+		return errStream{fmt.Errorf("a record unpacks to more than %d bytes", r.limit)}
+	}
+	if len(left) >= cap(r.window) {
+		r.window = append(make([]byte, 0, min(2*len(left)+keptScratch/64, r.limit)), left...)
+	} else {
+		r.window = append(r.window[:0], left...)
+	}
+	r.buf, r.pos = r.window, 0
+	return nil
+}
+
+// count adds to what was unpacked.
+func (r *recordReader) count(n int) error {
+	if r.read += n; r.read > maxUnpacked {
+		return errStream{fmt.Errorf("the batch unpacks to more than %d bytes", maxUnpacked)}
+	}
+	return nil
 }
 
 // parse reads the body of a record: everything after its length.

@@ -161,7 +161,7 @@ func (l *Log) scanPlain(now int64, b Batch) (recordScan, error) {
 		if n == 0 || size <= 0 || int(size) > len(data)-n {
 			return s, badRecords("record %d of %d has a length of %d with %d bytes left", i, count, size, len(data)-n)
 		}
-		timestampDelta, ok := skimRecord(data[n : n+int(size)])
+		timestampDelta, _, ok := skimRecord(data[n : n+int(size)])
 		if !ok {
 			var rec rawRecord
 			if err := rec.parse(data[n : n+int(size)]); err != nil {
@@ -182,43 +182,38 @@ func (l *Log) scanPlain(now int64, b Batch) (recordScan, error) {
 	return s, nil
 }
 
-// skimRecord checks the body of a record without headers, and returns its timestamp delta. ok is false for anything it has no
+// skimRecord checks the body of a record without headers, and returns its deltas. ok is false for anything it has no
 // eye for, headers or an error.
-func skimRecord(b []byte) (timestampDelta int64, ok bool) {
+func skimRecord(b []byte) (timestampDelta int64, offsetDelta int32, ok bool) {
 	if len(b) < 6 {
-		return 0, false
+		return 0, 0, false
 	}
 	timestampDelta, n := readVarlong(b[1:])
 	if n == 0 {
-		return 0, false
+		return 0, 0, false
 	}
 	at := 1 + n
-	for at < len(b) && b[at] >= 0x80 {
-		if at >= n+5 {
-			return 0, false
-		}
-		at++
+	offsetDelta, n = readVarint(b[at:])
+	if n == 0 {
+		return 0, 0, false
 	}
-	at++
-	if at >= len(b) {
-		return 0, false
-	}
+	at += n
 	for range 2 { // key and value
 		size, n := readVarint(b[at:])
 		if n == 0 {
-			return 0, false
+			return 0, 0, false
 		}
 		at += n
 		if size > 0 {
 			if int(size) >= len(b)-at {
-				return 0, false
+				return 0, 0, false
 			}
 			at += int(size)
 		} else if at >= len(b) {
-			return 0, false
+			return 0, 0, false
 		}
 	}
-	return timestampDelta, at == len(b)-1 && b[at] == 0
+	return timestampDelta, offsetDelta, at == len(b)-1 && b[at] == 0
 }
 
 // scan walks the records of any batch. each, if given, is called for every record.
@@ -235,8 +230,24 @@ func (l *Log) scan(now int64, b Batch, c *Codecs, each func(i int, rec *rawRecor
 	defer c.release()
 	var rec rawRecord
 	count := b.RecordCount()
+	skim := each == nil && !l.cfg.CleanupCompact && !t.typeClash && b.TimestampType() == CreateTime
 	for i := range count {
-		if err := r.next(&rec); err != nil {
+		body, err := r.nextBody()
+		if err == nil {
+			if skim {
+				if timestampDelta, offsetDelta, ok := skimRecord(body); ok {
+					timestamp := b.BaseTimestamp() + timestampDelta
+					s.maxTimestamp = max(s.maxTimestamp, timestamp)
+					s.consecutive = s.consecutive && offsetDelta == int32(i)
+					if timestamp < t.earliest || timestamp > t.latest {
+						s.judge(b, &t, i, timestamp)
+					}
+					continue
+				}
+			}
+			err = rec.parse(body)
+		}
+		if err != nil {
 			return s, fmt.Errorf("record %d of %d: %w", i, count, err)
 		}
 		timestamp := rec.timestamp(b)
