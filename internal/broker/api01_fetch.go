@@ -211,7 +211,7 @@ func (f *fetching) full(req *kmsg.FetchRequest, kind fetchsession.Kind) (answer,
 
 // open opens a session for a full answer, in the shard whose turn it is. It returns the session's id, 0 when there was no room.
 func (f *fetching) open(o *openSession) int32 {
-	sh := &f.sessions.shards[fetchsession.ShardForTurn(f.sessions.turn.Add(1)-1)]
+	sh := f.sessions.shard(fetchsession.ShardForTurn(f.sessions.turn.Add(1) - 1))
 	fill := func(i int, m *fetchsession.Member) fetchsession.Result {
 		at := f.order[i]
 		t := f.targets[at]

@@ -1,16 +1,14 @@
 package broker
 
 import (
-	"context"
-	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,7 +67,7 @@ type Cluster struct {
 	nodes     []*node // ascending by id; fixed
 	loop      *loop
 	meta      published
-	handlers  [maxKey]handler
+	handlers  *[maxKey]handler
 	decoding  *budget
 	memory    memoryBound
 	rules     rules
@@ -98,9 +96,6 @@ type Cluster struct {
 
 	// features are the finalized levels that were changed; replaced as a whole, by the loop.
 	features atomic.Pointer[map[string]int16]
-
-	// values are the settings in force at each node, replaced by the loop when they change.
-	values map[int32]*atomic.Pointer[config.Values]
 
 	nextProducerID atomic.Int64
 	connIDs        atomic.Uint64
@@ -155,12 +150,10 @@ func build(o Options) (*Cluster, error) {
 		o.Network = tcp{}
 	}
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}))
+		o.Logger = discard
 	}
 	if o.Seed == 0 {
-		var b [8]byte
-		_, _ = rand.Read(b[:]) // never fails
-		o.Seed = binary.LittleEndian.Uint64(b[:]) | 1
+		o.Seed = mathrand.Uint64() | 1
 	}
 	host, port, err := splitAddr(o.Listen)
 	if err != nil {
@@ -174,11 +167,13 @@ func build(o Options) (*Cluster, error) {
 		rand:     mathrand.New(mathrand.NewPCG(o.Seed, 0)),
 		clock:    newClock(),
 		decoding: newBudget(256 << 20),
-		values:   map[int32]*atomic.Pointer[config.Values]{},
 		closing:  make(chan struct{}),
 		scram:    scramCredentials{},
 	}
-	c.log = c.later(o.Logger)
+	c.log = o.Logger
+	if c.log != discard {
+		c.log = c.later(c.log)
+	}
 	c.codecs.New = func() any { return new(partitionlog.Codecs) }
 	if !o.ManualClock.IsZero() {
 		c.clock = newManualClock(o.ManualClock)
@@ -187,28 +182,26 @@ func build(o Options) (*Cluster, error) {
 	c.id = base64.RawURLEncoding.EncodeToString(id[:])
 	c.nextProducerID.Store(-1)
 
-	perBroker := map[int32]map[string]string{}
-	for i := range o.Brokers {
-		n := &node{cluster: c, id: int32(i + 1), conns: map[*conn]struct{}{}, freed: make(chan struct{}, 1), listen: net.JoinHostPort(host, "0")}
-		if port > 0 {
-			n.listen = net.JoinHostPort(host, fmt.Sprint(int(port)+i))
+	perBroker := make(map[int32]map[string]string, o.Brokers)
+	c.nodes = make([]*node, o.Brokers)
+	for i := range c.nodes {
+		n := &node{cluster: c, id: int32(i + 1), conns: map[*conn]struct{}{}, freed: make(chan struct{}, 1), listen: o.Listen}
+		if port > 0 && i > 0 {
+			n.listen = net.JoinHostPort(host, strconv.Itoa(int(port)+i))
 		}
-		own := map[string]string{"node.id": fmt.Sprint(n.id)}
+		perBroker[n.id] = nil
 		if len(o.Racks) > 0 {
 			n.rack = o.Racks[i]
-			own["broker.rack"] = n.rack
+			perBroker[n.id] = map[string]string{"broker.rack": n.rack}
 		}
-		perBroker[n.id] = own
-		c.nodes = append(c.nodes, n)
+		c.nodes[i] = n
 	}
 	c.config, err = config.New(config.Start{Static: o.Config, PerBroker: perBroker, Defaults: defaults(o)})
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range c.nodes {
-		v := &atomic.Pointer[config.Values]{}
-		v.Store(c.config.Broker(n.id))
-		c.values[n.id] = v
+		n.values.Store(c.config.Broker(n.id))
 	}
 	for _, name := range sortedKeys(o.Config) {
 		if noEffect, _ := config.Check(name, o.Config[name]); noEffect { // errors were found above
@@ -241,14 +234,14 @@ func build(o Options) (*Cluster, error) {
 
 // defaults are the settings whose default differs from Kafka's, with the reason.
 func defaults(o Options) map[string]string {
-	few := fmt.Sprint(min(o.Brokers, 3))
+	few, two := strconv.Itoa(min(o.Brokers, 3)), strconv.Itoa(min(o.Brokers, 2))
 	d := map[string]string{
 		// Three copies of the internal topics can't be had on fewer brokers.
 		"offsets.topic.replication.factor":                 few,
 		"transaction.state.log.replication.factor":         few,
-		"transaction.state.log.min.isr":                    fmt.Sprint(min(o.Brokers, 2)),
+		"transaction.state.log.min.isr":                    two,
 		"share.coordinator.state.topic.replication.factor": few,
-		"share.coordinator.state.topic.min.isr":            fmt.Sprint(min(o.Brokers, 2)),
+		"share.coordinator.state.topic.min.isr":            two,
 	}
 	if !o.KafkaTimings {
 		// Long enough that members started together share the first generation (spec: prompt heartbeats, rule 7).
@@ -290,12 +283,12 @@ func (c *Cluster) createFirst(specs []TopicSpec) error {
 }
 
 // settings are the broker settings in force at a node. Safe from any goroutine.
-func (c *Cluster) settings(node int32) *config.Values { return c.values[node].Load() }
+func (c *Cluster) settings(node int32) *config.Values { return c.nodes[node-1].values.Load() }
 
 // refreshSettings publishes the settings after a change. On the loop.
 func (c *Cluster) refreshSettings() {
-	for id, v := range c.values {
-		v.Store(c.config.Broker(id))
+	for _, n := range c.nodes {
+		n.values.Store(c.config.Broker(n.id))
 	}
 	c.groups.configChanged()
 }
@@ -349,25 +342,15 @@ func (c *Cluster) Close() error {
 		}
 		c.loop.close()
 	}
-	inside := inUserCode()
-	ended := make(chan struct{})
-	go func() {
-		c.wg.Wait()
-		if !inside {
-			c.users.Wait()
-		}
-		close(ended)
-	}()
-	slow := time.NewTimer(5 * time.Second)
+	slow := time.AfterFunc(5*time.Second, func() {
+		c.log.Warn("Close takes long: user code (a When, Observe or assignor function) may not have returned")
+	})
 	defer slow.Stop()
-	select {
-	case <-ended:
-		return nil
-	case <-slow.C:
-		c.log.Log(context.Background(), slog.LevelWarn, "Close takes long: user code (a When, Observe or assignor function) may not have returned")
-		<-ended
-		return nil
+	c.wg.Wait()
+	if !inUserCode() {
+		c.users.Wait()
 	}
+	return nil
 }
 
 // Addrs are the brokers' addresses, by node id.
@@ -375,7 +358,7 @@ func (c *Cluster) Addrs() []string {
 	addrs := make([]string, len(c.nodes))
 	for i, n := range c.nodes {
 		host, port := n.addr()
-		addrs[i] = net.JoinHostPort(host, fmt.Sprint(port))
+		addrs[i] = net.JoinHostPort(host, strconv.Itoa(int(port)))
 	}
 	return addrs
 }

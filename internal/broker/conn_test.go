@@ -368,8 +368,10 @@ func TestPanicOfAHandler(t *testing.T) {
 	require.NoError(t, err)
 	defer c.Close()
 	c.mu.Lock() // which every new connection takes once
-	c.handlers[wire.Metadata] = func(*request) (answer, error) { panic("here") }
-	c.handlers[wire.DescribeCluster] = func(r *request) (answer, error) {
+	own := *c.handlers
+	c.handlers = &own
+	own[wire.Metadata] = func(*request) (answer, error) { panic("here") }
+	own[wire.DescribeCluster] = func(r *request) (answer, error) {
 		return onLoop(r.cluster, func() answer { panic("on the loop") })
 	}
 	c.mu.Unlock()

@@ -13,8 +13,9 @@ import (
 // fetchSessions is a node's cache of fetch sessions: the shards of fetchsession, each behind a lock of its own.
 type fetchSessions struct {
 	node   *node
-	turn   atomic.Uint32 // full requests answered so far
-	shards [fetchsession.NumShards]sessionShard
+	slots  int                                                  // max.incremental.fetch.session.cache.slots when the broker started
+	turn   atomic.Uint32                                        // full requests answered so far
+	shards [fetchsession.NumShards]atomic.Pointer[sessionShard] // made when they are first asked for: most brokers of a test never need one
 }
 
 type sessionShard struct {
@@ -35,11 +36,28 @@ type openSession struct {
 
 // newFetchSessions makes an empty cache of so many slots (max.incremental.fetch.session.cache.slots).
 func newFetchSessions(n *node, slots int) *fetchSessions {
-	f := &fetchSessions{node: n}
-	for i := range f.shards {
-		f.shards[i].Shard = fetchsession.NewShard(i, slots, rand.New(rand.NewPCG(n.cluster.seed, uint64(n.id)<<8|uint64(i))))
+	return &fetchSessions{node: n, slots: slots}
+}
+
+// shard is a shard by its number.
+func (f *fetchSessions) shard(i int) *sessionShard {
+	if sh := f.shards[i].Load(); sh != nil {
+		return sh
 	}
-	return f
+	random := rand.New(rand.NewPCG(f.node.cluster.seed, uint64(f.node.id)<<8|uint64(i)))
+	f.shards[i].CompareAndSwap(nil, &sessionShard{Shard: fetchsession.NewShard(i, f.slots, random)}) // or somebody else was first
+	return f.shards[i].Load()
+}
+
+// made are the shards that may have something in them, in order.
+func (f *fetchSessions) made(each func(*sessionShard)) {
+	for i := range f.shards {
+		if sh := f.shards[i].Load(); sh != nil {
+			sh.mu.Lock()
+			each(sh)
+			sh.mu.Unlock()
+		}
+	}
 }
 
 // newSessions gives a starting node an empty cache: sessions don't outlive a broker.
@@ -65,7 +83,7 @@ func (f *fetchSessions) shardOf(id int32) *sessionShard {
 	if !ok {
 		return nil
 	}
-	return &f.shards[i]
+	return f.shard(i)
 }
 
 // close ends the session of an id for its client. It answers false for an id that fails the request.
@@ -99,21 +117,17 @@ func (f *fetchSessions) evict(id int32, why string) bool {
 
 // evictAll ends all sessions behind their clients' backs and says how many there were.
 func (f *fetchSessions) evictAll(why string) int {
-	n := 0
-	for i := range f.shards {
-		sh := &f.shards[i]
-		sh.mu.Lock()
-		all := sh.Sessions()
-		for _, s := range all {
+	var all []*fetchsession.Session
+	f.made(func(sh *sessionShard) {
+		for _, s := range sh.Sessions() {
+			all = append(all, s)
 			sh.Evict(s.ID())
 		}
-		sh.mu.Unlock()
-		for _, s := range all {
-			f.gone(s, why)
-		}
-		n += len(all)
+	})
+	for _, s := range all {
+		f.gone(s, why)
 	}
-	return n
+	return len(all)
 }
 
 // gone is for a session that left its shard, nil for none: its members need not watch any longer, unless a request still waits.
@@ -141,28 +155,20 @@ func (f *fetchSessions) tell(kind groups.EventKind, s *fetchsession.Session, why
 // list describes the open sessions by id.
 func (f *fetchSessions) list() []fetchsession.Info {
 	var list []fetchsession.Info
-	for i := range f.shards {
-		sh := &f.shards[i]
-		sh.mu.Lock()
+	f.made(func(sh *sessionShard) {
 		for _, s := range sh.Sessions() {
 			o := s.Holder.(*openSession)
 			o.mu.Lock()
 			list = append(list, s.Info())
 			o.mu.Unlock()
 		}
-		sh.mu.Unlock()
-	}
+	})
 	return list
 }
 
 // addTo adds what the shards count.
 func (f *fetchSessions) addTo(sum *fetchsession.Stats) {
-	for i := range f.shards {
-		sh := &f.shards[i]
-		sh.mu.Lock()
-		sh.AddTo(sum)
-		sh.mu.Unlock()
-	}
+	f.made(func(sh *sessionShard) { sh.AddTo(sum) })
 }
 
 // release stops all watching of a closed session. With o.mu held.

@@ -1,6 +1,10 @@
 package broker
 
-import "github.com/fakekafka/fakekafka/internal/wire"
+import (
+	"sync"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
 
 // handler answers a request by returning: a response, nil for no answer (acks 0), or an error that closes the connection.
 type handler func(*request) (answer, error)
@@ -8,9 +12,9 @@ type handler func(*request) (answer, error)
 // maxKey is above every API key of Kafka 4.3.1.
 const maxKey = 93
 
-// handlers is the protocol's table of contents: what is not here is not served, nor advertised.
-func handlers() [maxKey]handler {
-	return [maxKey]handler{
+// handlers is the protocol's table of contents: what is not here is not served, nor advertised. All clusters share it.
+var handlers = sync.OnceValue(func() *[maxKey]handler {
+	return &[maxKey]handler{
 		wire.Produce:                      (*request).produce,
 		wire.Fetch:                        (*request).fetch,
 		wire.ListOffsets:                  (*request).listOffsets,
@@ -75,4 +79,4 @@ func handlers() [maxKey]handler {
 		wire.AddRaftVoter:                 (*request).addRaftVoter,
 		wire.RemoveRaftVoter:              (*request).removeRaftVoter,
 	}
-}
+})

@@ -6,17 +6,22 @@ import "time"
 type task struct {
 	name  string
 	at    time.Time // when it is next due
-	every func() time.Duration
+	every string    // the broker setting that says how often
 	run   func(now time.Time)
 	// idle tells whether a run at any time up to an instant would find nothing to do, if nothing else happens before; nil: it may always find something.
 	idle func(until time.Time) bool
 }
 
 // schedule adds a task, due first after the given time. On the loop, or before it runs.
-func (c *Cluster) schedule(name string, first time.Duration, every func() time.Duration, run func(now time.Time)) *task {
+func (c *Cluster) schedule(name string, first time.Duration, every string, run func(now time.Time)) *task {
 	t := &task{name: name, at: c.clock.Now().Add(first), every: every, run: run}
 	c.tasks = append(c.tasks, t)
 	return t
+}
+
+// interval is how often a task is due.
+func (c *Cluster) interval(t *task) time.Duration {
+	return max(c.settings(c.nodes[0].id).Duration(t.every), time.Millisecond)
 }
 
 // nextTaskWithWork is the first task that may find something to do up to an instant; those that will not are moved on to their last occasion
@@ -36,7 +41,7 @@ func (c *Cluster) nextTaskWithWork(until time.Time) *task {
 		until = next.at
 	}
 	for _, t := range idle {
-		if every := max(t.every(), time.Millisecond); t.at.Before(until) {
+		if every := c.interval(t); t.at.Before(until) {
 			t.at = t.at.Add(until.Sub(t.at) / every * every)
 		}
 	}
@@ -61,7 +66,7 @@ func (c *Cluster) runTasks(now time.Time) {
 		if t == nil || t.at.After(now) {
 			return
 		}
-		t.at = now.Add(max(t.every(), time.Millisecond))
+		t.at = now.Add(c.interval(t))
 		t.run(now)
 	}
 }

@@ -11,14 +11,12 @@ import (
 
 // scheduleLogs begins the housekeeping at a cluster's start.
 func (c *Cluster) scheduleLogs() {
-	every := func(name string) func() time.Duration {
-		return func() time.Duration { return c.settings(c.nodes[0].id).Duration(name) }
-	}
-	delay := every("log.initial.task.delay.ms")()
-	c.schedule("retention", delay, every("log.retention.check.interval.ms"), c.applyRetention)
-	expiry := every("producer.id.expiration.check.interval.ms") // the first look, too, comes an interval after the start
-	c.schedule("expiry of producer ids", expiry(), expiry, c.expireProducers)
-	c.schedule("log cleaner", delay, every("log.cleaner.backoff.ms"), c.cleanLogs).idle = func(until time.Time) bool {
+	const expiry = "producer.id.expiration.check.interval.ms" // the first look, too, comes an interval after the start
+	v := c.settings(c.nodes[0].id)
+	delay := v.Duration("log.initial.task.delay.ms")
+	c.schedule("retention", delay, "log.retention.check.interval.ms", c.applyRetention)
+	c.schedule("expiry of producer ids", v.Duration(expiry), expiry, c.expireProducers)
+	c.schedule("log cleaner", delay, "log.cleaner.backoff.ms", c.cleanLogs).idle = func(until time.Time) bool {
 		return c.dirtiest(until, nil) == nil // a log that is due once stays so
 	}
 }

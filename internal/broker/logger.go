@@ -9,6 +9,9 @@ import (
 // The logger's handler may be the test's own code, and may ask the cluster something. So it runs as user code does, on a goroutine of its own: the
 // control loop, or whoever else logs, doesn't wait for it. Records come to it in order, one at a time.
 
+// discard is the logger of a cluster that nobody gave one.
+var discard = slog.New(slog.DiscardHandler)
+
 // logQueue is the records that wait for the handler. Its goroutine lives while there are some.
 type logQueue struct {
 	c       *Cluster

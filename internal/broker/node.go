@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/fakekafka/fakekafka/internal/config"
 )
 
 // node is one broker of the cluster: a listener and its connections.
@@ -19,6 +22,8 @@ type node struct {
 	id      int32
 	listen  string // as asked for; after the first start with the port it got, which a restart keeps
 	rack    string
+
+	values atomic.Pointer[config.Values] // the settings in force, replaced by the loop when they change
 
 	link link
 
@@ -174,9 +179,13 @@ type network interface {
 
 type tcp struct{}
 
-// Listen listens with plain TCP: no client of Kafka's speaks more, and trying multipath TCP first costs each start and each connection.
+// Listen listens with plain TCP: no client of Kafka's speaks more, and trying multipath TCP first costs each start and each connection. So do
+// keep-alives, by four calls of the system: they find peers whose machine is gone, and behind a loopback address there is no other machine.
 func (tcp) Listen(addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	lc.SetMultipathTCP(false)
+	if at, err := netip.ParseAddrPort(addr); err == nil && at.Addr().IsLoopback() {
+		lc.KeepAlive = -1
+	}
 	return lc.Listen(context.Background(), "tcp", addr)
 }

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,8 @@ type partition struct {
 	id      [16]byte // the topic's
 	index   int32
 	state   atomic.Pointer[partitionState] // changed on the control loop only
+	seed    rand.PCG                       // of random
+	random  rand.Rand                      // the log's
 
 	mu       sync.Mutex
 	log      *partitionlog.Log

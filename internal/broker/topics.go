@@ -200,6 +200,15 @@ func place(m *metadata, first, count int32, replicas int16) ([][]int32, *topicEr
 	case len(alive) == 0:
 		return nil, refuse(wire.InvalidReplicationFactor, "All brokers are currently fenced.")
 	}
+	all := make([][]int32, count)
+	memory := make([]int32, int(count)*int(replicas))
+	for i := range all {
+		all[i] = memory[i*int(replicas) : i*int(replicas)+1 : (i+1)*int(replicas)]
+		all[i][0] = alive[(int(first)+i)%len(alive)]
+	}
+	if replicas == 1 {
+		return all, nil
+	}
 	racks := map[string][]*nodeInfo{} // of each rack those that run first
 	for _, running := range []bool{true, false} {
 		for _, n := range m.nodes {
@@ -209,11 +218,9 @@ func place(m *metadata, first, count int32, replicas int16) ([][]int32, *topicEr
 		}
 	}
 	names := sortedKeys(racks)
-	all := make([][]int32, count)
 	for i := range all {
 		p := int(first) + i
-		leader := m.node(alive[p%len(alive)])
-		all[i] = append(make([]int32, 0, replicas), leader.id)
+		leader := m.node(all[i][0])
 		taken := map[string]int{}
 		for rack := slices.Index(names, leader.rack) + 1; len(all[i]) < int(replicas); rack++ {
 			name := names[rack%len(names)]
@@ -264,7 +271,9 @@ func (c *Cluster) createTopics(plans []*topicPlan) {
 
 func (c *Cluster) newPartition(m *metadata, t *topic, index int32, replicas []int32) *partition {
 	p := &partition{cluster: c, topic: t.name, id: t.id, index: index}
-	p.log = partitionlog.New(logConfig(t.configs, c.settings(c.nodes[0].id)), c.clock.NowMillis(), rand.New(rand.NewPCG(c.rand.Uint64(), 0)))
+	p.seed.Seed(c.rand.Uint64(), 0)
+	p.random = *rand.New(&p.seed)
+	p.log = partitionlog.New(logConfig(t.configs, c.settings(c.nodes[0].id)), c.clock.NowMillis(), &p.random)
 	s := electLeader(&partitionState{leader: -1, epoch: -1, replicas: replicas}, m)
 	p.state.Store(s)
 	p.log.NewLeaderEpoch(s.epoch)
@@ -277,7 +286,7 @@ func (c *Cluster) newPartition(m *metadata, t *topic, index int32, replicas []in
 func electLeader(s *partitionState, m *metadata) *partitionState {
 	n := *s
 	n.completeReassignment(m)
-	n.isr, n.offline = nil, nil
+	n.isr, n.offline = make([]int32, 0, len(n.replicas)), nil
 	n.leader = -1
 	for _, r := range n.replicas {
 		if m.isAlive(r) {

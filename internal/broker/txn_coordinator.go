@@ -40,15 +40,15 @@ func (tc *txnCoordinator) config() transactions.Config {
 
 // schedule begins the housekeeping at a cluster's start.
 func (tc *txnCoordinator) schedule() {
-	every := func(name string) func() time.Duration {
-		return func() time.Duration { return tc.c.settings(tc.c.nodes[0].id).Duration(name) }
-	}
-	timeouts := every("transaction.abort.timed.out.transaction.cleanup.interval.ms")
-	tc.c.schedule("overdue transactions", timeouts(), timeouts, func(now time.Time) {
+	const (
+		timeouts = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+		expiry   = "transaction.remove.expired.transaction.cleanup.interval.ms"
+	)
+	v := tc.c.settings(tc.c.nodes[0].id)
+	tc.c.schedule("overdue transactions", v.Duration(timeouts), timeouts, func(now time.Time) {
 		tc.each(func(sh *txnShard) { tc.apply(now, sh, sh.AbortTimedOut(now)) })
 	}).idle = func(time.Time) bool { return !tc.used() }
-	expiry := every("transaction.remove.expired.transaction.cleanup.interval.ms")
-	tc.c.schedule("unused transactional ids", expiry(), expiry, func(now time.Time) {
+	tc.c.schedule("unused transactional ids", v.Duration(expiry), expiry, func(now time.Time) {
 		tc.each(func(sh *txnShard) { tc.apply(now, sh, sh.RemoveExpired(now)) })
 	})
 }

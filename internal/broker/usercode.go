@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 )
 
 // User code (When, Observe, Reply, a custom assignor) runs on a goroutine of its own, and whoever needs its answer waits. So a panic fails the
@@ -28,12 +29,14 @@ func (c *Cluster) runUser(where string, fn func() (take func())) bool {
 func (c *Cluster) startUser(where string, fn func() (take func())) <-chan func() {
 	result := make(chan func(), 1)
 	c.users.Add(1)
+	userGoroutines.Add(1)
 	go c.userGoroutine(where, fn, result)
 	return result
 }
 
 func (c *Cluster) userGoroutine(where string, fn func() func(), result chan<- func()) {
 	defer c.users.Done()
+	defer userGoroutines.Add(-1)
 	defer close(result)
 	ended := false
 	defer func() {
@@ -48,8 +51,14 @@ func (c *Cluster) userGoroutine(where string, fn func() func(), result chan<- fu
 	result <- take
 }
 
+// userGoroutines counts those of all clusters.
+var userGoroutines atomic.Int64
+
 // inUserCode tells whether the caller runs in user code, of whatever cluster.
 func inUserCode() bool {
+	if userGoroutines.Load() == 0 {
+		return false // the usual case, known without a walk up the stack
+	}
 	pcs := make([]uintptr, 16)
 	for skip := 0; ; skip += len(pcs) {
 		n := runtime.Callers(skip, pcs)
