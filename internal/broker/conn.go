@@ -34,8 +34,10 @@ type conn struct {
 
 	fetching fetching // the Fetch under way
 
-	// ahead carries the one frame that may be read while a request is parked; nil when nobody reads ahead.
-	ahead chan frameOrError
+	// ahead carries the one frame that may be read while a request is parked; nil when nobody reads ahead. reader is what became of who reads it.
+	ahead     chan frameOrError
+	aheadChan chan frameOrError // what ahead is when it isn't nil, kept: it is empty then
+	reader    atomic.Int32
 
 	// what ApiVersions told, "" if the client sent none
 	software, softwareVersion string
@@ -57,6 +59,16 @@ type frameOrError struct {
 	frame []byte
 	err   error
 }
+
+// What becomes of a goroutine that reads ahead.
+const (
+	readsAhead int32 = iota
+	hasRead          // its frame is in the channel, and it has ended
+	takesOver        // it goes on serving the connection
+)
+
+// errTakenOver ends a goroutine that served a connection: the one that reads ahead goes on.
+var errTakenOver = errors.New("another goroutine serves the connection")
 
 // request is one decoded request and where it came from. A handler answers it by returning.
 type request struct {
@@ -93,9 +105,14 @@ func noAnswer(format string, args ...any) error { return errNoAnswer{fmt.Sprintf
 
 var errClosed = errors.New("the broker is closing")
 
-func (c *conn) serve() {
+func (c *conn) serve() { c.end(c.loop(c.next())) }
+
+// end is the end of the connection, or of this goroutine's part in it.
+func (c *conn) end(err error) {
+	if err == errTakenOver {
+		return
+	}
 	why := "the client closed it"
-	err := c.loop()
 	if !errors.Is(err, io.EOF) {
 		why = err.Error()
 	}
@@ -110,10 +127,9 @@ func (c *conn) serve() {
 	c.cluster.forget(c)
 }
 
-// loop serves requests until one of them, or the socket, ends the connection; the error says why.
-func (c *conn) loop() error {
-	for {
-		frame, err := c.next()
+// loop serves requests, that of a frame first, until one of them, or the socket, ends the connection; the error says why.
+func (c *conn) loop(frame []byte, err error) error {
+	for ; ; frame, err = c.next() {
 		if err != nil {
 			return err
 		}
@@ -163,11 +179,15 @@ func (c *conn) readFrame() ([]byte, error) {
 	return frame, err
 }
 
-// next is the next frame: the one read ahead, or a fresh one.
+// next is the next frame: the one read ahead, or a fresh one. While it is still being read ahead, who reads it goes on with it: a request that was parked
+// costs no second change of goroutines.
 func (c *conn) next() ([]byte, error) {
-	if c.ahead != nil {
-		f := <-c.ahead
+	if ch := c.ahead; ch != nil {
 		c.ahead = nil
+		if c.reader.CompareAndSwap(readsAhead, takesOver) {
+			return nil, errTakenOver
+		}
+		f := <-ch
 		return f.frame, f.err
 	}
 	return c.readFrame()
@@ -177,14 +197,26 @@ func (c *conn) next() ([]byte, error) {
 // when it comes; it is left full for next.
 func (c *conn) readAhead() chan frameOrError {
 	if c.ahead == nil {
-		c.ahead = make(chan frameOrError, 1)
-		ch := c.ahead
-		go func() {
-			f, err := c.readFrame()
-			ch <- frameOrError{f, err}
-		}()
+		if c.aheadChan == nil {
+			c.aheadChan = make(chan frameOrError, 1)
+		}
+		c.ahead = c.aheadChan
+		c.reader.Store(readsAhead)
+		c.cluster.wg.Add(1) // who serves the connection is counted too, so that Close has not seen the last one go
+		go c.aheadReader()
 	}
 	return c.ahead
+}
+
+// aheadReader is the goroutine of readAhead.
+func (c *conn) aheadReader() {
+	defer c.cluster.wg.Done()
+	f, err := c.readFrame()
+	if c.reader.CompareAndSwap(readsAhead, hasRead) {
+		c.aheadChan <- frameOrError{f, err}
+		return
+	}
+	c.end(c.loop(f, err))
 }
 
 func (c *conn) handle(frame []byte) (answer, error) {

@@ -57,14 +57,21 @@ type waitingRequest struct {
 	ticket groups.Ticket
 	flight *flight // of a scripted member past the rules
 
-	// script gets the answer on the loop; without one a connection waits at the channels.
+	// script gets the answer on the loop; without one a connection waits at the channel.
 	script *Script
-	answer chan kmsg.Response // capacity 1
-	parked chan struct{}      // closed when the request wasn't answered at once
-	paused chan *Gate         // capacity 1: it wasn't handled, its client is paused
-	failed chan *panicked     // capacity 1: handling it failed unexpectedly
+	news   chan requestNews // capacity 2: it was parked, and the answer
+	// likelyWaits: the connection supposes that it is parked, and isn't told.
+	likelyWaits bool
 	// bears is how long the client bears to wait under a manual clock, whose timers don't end that; 0: the shard has no say in it.
 	bears time.Duration
+}
+
+// requestNews is what a connection is told of a request that it waits for: one of the fields.
+type requestNews struct {
+	resp   kmsg.Response // the answer
+	parked bool          // it wasn't answered at once
+	paused *Gate         // it wasn't handled, its client is paused
+	failed *panicked     // handling it failed unexpectedly
 }
 
 // tell gives the answer to who waits for it. On the loop.
@@ -74,7 +81,7 @@ func (w *waitingRequest) tell(resp kmsg.Response) {
 		return
 	}
 	w.flight.goesOn()
-	w.answer <- resp
+	w.news <- requestNews{resp: resp}
 }
 
 // voice is who speaks for a member: a connection, or a script.
@@ -347,8 +354,8 @@ func (co *coordinator) handle(w *waitingRequest, node int32, group string) {
 	if co.c.clock.manual {
 		w.bears, _ = sh.WaitLeft(now, group, w.ticket)
 	}
-	if w.script == nil {
-		close(w.parked)
+	if w.script == nil && !w.likelyWaits {
+		w.news <- requestNews{parked: true}
 	}
 }
 
@@ -363,14 +370,14 @@ func (co *coordinator) ask(r *request, group string, req kmsg.Request) kmsg.Resp
 
 func (co *coordinator) askShard(r *request, sh *shard, req kmsg.Request) kmsg.Response {
 	now := co.c.clock.Now()
-	w := &waitingRequest{body: req, answer: make(chan kmsg.Response, 1)}
+	w := &waitingRequest{body: req, news: make(chan requestNews, 1)}
 	t := groups.Ticket(co.c.tickets.Add(1))
 	sh.waiting[t] = w
 	co.dirty[sh.partition] = struct{}{}
 	co.apply(now, sh, sh.Handle(now, groups.Command{Ticket: t, Client: r.groupClient(), Request: req}))
 	select {
-	case resp := <-w.answer:
-		return resp
+	case n := <-w.news:
+		return n.resp
 	default:
 		delete(sh.waiting, t)
 		panic(fmt.Sprintf("the group coordinator did not answer %s at once", wire.Key(req.Key())))
@@ -456,40 +463,70 @@ func (r *request) toGroup(group string) (answer, error) {
 	for {
 		w := &waitingRequest{
 			body: r.body, client: r.groupClient(), voice: r.voice(), flight: r.conn.flight,
-			answer: make(chan kmsg.Response, 1), parked: make(chan struct{}), paused: make(chan *Gate, 1), failed: make(chan *panicked, 1),
+			news: make(chan requestNews, 2), likelyWaits: r.likelyWaits(),
 		}
 		ok := r.cluster.loop.post(func() {
 			if g := r.cluster.pauses.find(r); g != nil {
-				w.paused <- g
+				w.news <- requestNews{paused: g}
 				return
 			}
 			if p := caught(func() { r.cluster.groups.handle(w, r.node.id, group) }); p != nil {
 				r.cluster.groups.abandon(w)
-				w.failed <- p
+				w.news <- requestNews{failed: p}
 			}
 		})
 		if !ok {
 			return nil, errClosed
 		}
-		select {
-		case resp := <-w.answer:
-			return resp, nil
-		case p := <-w.failed:
-			panic(p)
-		case <-w.parked:
-			return r.whileParked(w, group)
-		case g := <-w.paused:
-			if err := r.conn.waitAt(g, r, unhandled); err != nil {
+		n, err := r.firstNews(w, group)
+		switch {
+		case err != nil:
+			return nil, err
+		case n.failed != nil:
+			panic(n.failed)
+		case n.paused != nil:
+			if err := r.conn.waitAt(n.paused, r, unhandled); err != nil {
 				return nil, err
 			}
-		case <-r.conn.done:
-			return nil, errClosed
+		default:
+			return n.resp, nil
 		}
 	}
 }
 
+// firstNews waits for what becomes of the request. One that is likely to be parked is taken for it at once: to be woken only to wait on would cost
+// each of a thousand members a change of goroutines.
+func (r *request) firstNews(w *waitingRequest, group string) (requestNews, error) {
+	if w.likelyWaits {
+		return r.whileParked(w, group)
+	}
+	select {
+	case n := <-w.news:
+		if n.parked {
+			return r.whileParked(w, group)
+		}
+		return n, nil
+	case <-r.conn.done:
+		return requestNews{}, errClosed
+	}
+}
+
+// likelyWaits tells whether a request of a classic member waits for the other members, unless it is the last.
+func (r *request) likelyWaits() bool {
+	if r.cluster.clock.manual || r.conn.flight != nil { // then it counts whether the request was parked
+		return false
+	}
+	switch req := r.body.(type) {
+	case *kmsg.JoinGroupRequest:
+		return req.MemberID != ""
+	case *kmsg.SyncGroupRequest:
+		return len(req.GroupAssignment) == 0
+	}
+	return false
+}
+
 // whileParked waits for the answer of a parked request.
-func (r *request) whileParked(w *waitingRequest, group string) (answer, error) {
+func (r *request) whileParked(w *waitingRequest, group string) (requestNews, error) {
 	post := func(fn func(*coordinator)) bool { return r.cluster.loop.post(func() { fn(r.cluster.groups) }) }
 	var patience <-chan time.Time
 	if w.bears > 0 {
@@ -504,8 +541,8 @@ func (r *request) whileParked(w *waitingRequest, group string) (answer, error) {
 		// What only waits for the end of the loop's turn is not at rest.
 		r.cluster.loop.do(func() {})
 		select {
-		case resp := <-w.answer:
-			return resp, nil
+		case n := <-w.news:
+			return n, nil
 		default:
 		}
 		defer r.conn.rests()()
@@ -513,24 +550,24 @@ func (r *request) whileParked(w *waitingRequest, group string) (answer, error) {
 	ahead := r.conn.readAhead()
 	for {
 		select {
-		case resp := <-w.answer:
-			return resp, nil
+		case n := <-w.news:
+			return n, nil
 		case f := <-ahead:
 			ahead <- f // left for conn.next
 			if !post(func(co *coordinator) { co.release(w) }) {
-				return nil, errClosed
+				return requestNews{}, errClosed
 			}
 			if f.err != nil {
-				return nil, f.err // whoever waits in a join stays a member until its time is over, as in Kafka
+				return requestNews{}, f.err // whoever waits in a join stays a member until its time is over, as in Kafka
 			}
 			ahead = nil
 		case <-patience:
 			if !post(func(co *coordinator) { co.endWait(w, group) }) {
-				return nil, errClosed
+				return requestNews{}, errClosed
 			}
 			patience = nil
 		case <-r.conn.done:
-			return nil, errClosed
+			return requestNews{}, errClosed
 		}
 	}
 }
