@@ -196,7 +196,7 @@ func build(o Options) (*Cluster, error) {
 		}
 		c.nodes[i] = n
 	}
-	c.config, err = config.New(config.Start{Static: o.Config, PerBroker: perBroker, Defaults: defaults(o)})
+	c.config, err = config.New(config.Start{Static: o.Config, PerBroker: perBroker, Defaults: defaults(&o)})
 	if err != nil {
 		return nil, err
 	}
@@ -232,23 +232,48 @@ func build(o Options) (*Cluster, error) {
 	return c, nil
 }
 
+// defaultsKind is what the defaults depend on; there are few of them.
+type defaultsKind struct {
+	copies, inSync int    // of the internal topics
+	delay          string // group.initial.rebalance.delay.ms; "": Kafka's
+}
+
+// allDefaults are the defaults of each kind, shared by all clusters.
+var allDefaults sync.Map // defaultsKind to *config.Defaults
+
 // defaults are the settings whose default differs from Kafka's, with the reason.
-func defaults(o Options) map[string]string {
-	few, two := strconv.Itoa(min(o.Brokers, 3)), strconv.Itoa(min(o.Brokers, 2))
-	d := map[string]string{
-		// Three copies of the internal topics can't be had on fewer brokers.
-		"offsets.topic.replication.factor":                 few,
-		"transaction.state.log.replication.factor":         few,
-		"transaction.state.log.min.isr":                    two,
-		"share.coordinator.state.topic.replication.factor": few,
-		"share.coordinator.state.topic.min.isr":            two,
-	}
+func defaults(o *Options) *config.Defaults {
+	// Three copies of the internal topics can't be had on fewer brokers.
+	k := defaultsKind{copies: min(o.Brokers, 3), inSync: min(o.Brokers, 2)}
 	if !o.KafkaTimings {
 		// Long enough that members started together share the first generation (spec: prompt heartbeats, rule 7).
-		d["group.initial.rebalance.delay.ms"] = "20"
+		k.delay = "20"
 		if !o.ManualClock.IsZero() {
-			d["group.initial.rebalance.delay.ms"] = "0" // nothing moves that clock but the test
+			k.delay = "0" // nothing moves that clock but the test
 		}
+	}
+	if d, ok := allDefaults.Load(k); ok {
+		return d.(*config.Defaults)
+	}
+	d, _ := allDefaults.LoadOrStore(k, k.settings())
+	return d.(*config.Defaults)
+}
+
+func (k defaultsKind) settings() *config.Defaults {
+	copies, inSync := strconv.Itoa(k.copies), strconv.Itoa(k.inSync)
+	settings := map[string]string{
+		"offsets.topic.replication.factor":                 copies,
+		"transaction.state.log.replication.factor":         copies,
+		"transaction.state.log.min.isr":                    inSync,
+		"share.coordinator.state.topic.replication.factor": copies,
+		"share.coordinator.state.topic.min.isr":            inSync,
+	}
+	if k.delay != "" {
+		settings["group.initial.rebalance.delay.ms"] = k.delay
+	}
+	d, err := config.NewDefaults(settings)
+	if err != nil {
+		panic(err) // a name or number above is wrong
 	}
 	return d
 }
@@ -432,7 +457,7 @@ func newConn(n *node, nc net.Conn) *conn {
 		cluster: n.cluster, node: n, nc: nc, id: n.cluster.connIDs.Add(1), host: hostOf(nc.RemoteAddr()),
 		done: make(chan struct{}), requests: &requestLog{}, standing: &standing{},
 	}
-	c.frames = wire.NewFrameReader(c, n.cluster.settings(n.id).Int32("socket.request.max.bytes"))
+	c.frames = wire.NewFrameReader(c, n.cluster.derived(n.id).frameLimit)
 	c.touch()
 	return c
 }

@@ -47,14 +47,14 @@ func (n *node) watchIdle(idle time.Duration, l net.Listener) {
 // admit applies the limits of connections. One above max.connections.per.ip is refused; one above max.connections waits until another
 // ends, and all who come after it.
 func (n *node) admit(nc net.Conn, l net.Listener, stopped <-chan struct{}) bool {
-	v := n.cluster.settings(n.id)
 	host := hostOf(nc.RemoteAddr())
-	limit := perHost(host, v.Int("max.connections.per.ip"), v.String("max.connections.per.ip.overrides"))
+	d := n.cluster.derived(n.id)
+	limit := perHost(host, d.maxConnectionsPerIP, d.perIPOverrides)
 	if limit < math.MaxInt32 && n.countFrom(host) >= limit { // no limit needs no counting
 		n.cluster.log.Warn("connection refused: too many from its address", "broker", n.id, "remote", nc.RemoteAddr().String(), "limit", limit)
 		return false
 	}
-	for n.count() >= v.Int("max.connections") {
+	for n.count() >= n.cluster.derived(n.id).maxConnections {
 		select {
 		case <-n.freed:
 		case <-stopped:
@@ -66,6 +66,9 @@ func (n *node) admit(nc net.Conn, l net.Listener, stopped <-chan struct{}) bool 
 
 // perHost is how many connections an address may have.
 func perHost(host string, limit int, overrides string) int {
+	if overrides == "" {
+		return limit
+	}
 	for _, o := range splitList(overrides) { // host:count, checked when it was set
 		i := strings.LastIndex(o, ":")
 		if i < 0 || strings.Trim(o[:i], "[]") != strings.TrimPrefix(host, "/") {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf16"
 
@@ -99,47 +98,22 @@ func newCoordinator(c *Cluster) *coordinator {
 	return co
 }
 
-// readConfig gathers what the shards must know of the settings.
+// readConfig gathers what the shards must know of the settings and the options.
 func (co *coordinator) readConfig() groups.Config {
-	v := co.c.settings(co.c.nodes[0].id)
-	cfg := groups.DefaultConfig()
-	cfg.InitialRebalanceDelay = v.Duration("group.initial.rebalance.delay.ms")
-	cfg.MinSessionTimeout = v.Duration("group.min.session.timeout.ms")
-	cfg.MaxSessionTimeout = v.Duration("group.max.session.timeout.ms")
-	cfg.MaxSize = v.Int("group.max.size")
-	cfg.OffsetMetadataMaxBytes = v.Int("offset.metadata.max.bytes")
-	cfg.OffsetsRetention = v.Duration("offsets.retention.minutes")
-	cfg.OffsetsRetentionCheck = v.Duration("offsets.retention.check.interval.ms")
-	cfg.ConsumerSessionTimeout = v.Duration("group.consumer.session.timeout.ms")
-	cfg.ConsumerMinSession = v.Duration("group.consumer.min.session.timeout.ms")
-	cfg.ConsumerMaxSession = v.Duration("group.consumer.max.session.timeout.ms")
-	cfg.ConsumerHeartbeat = v.Duration("group.consumer.heartbeat.interval.ms")
-	cfg.ConsumerMinHeartbeat = v.Duration("group.consumer.min.heartbeat.interval.ms")
-	cfg.ConsumerMaxHeartbeat = v.Duration("group.consumer.max.heartbeat.interval.ms")
-	cfg.ConsumerAssignment = v.Duration("group.consumer.assignment.interval.ms")
-	cfg.ConsumerMinAssignment = v.Duration("group.consumer.min.assignment.interval.ms")
-	cfg.ConsumerMaxAssignment = v.Duration("group.consumer.max.assignment.interval.ms")
-	cfg.ConsumerMaxSize = v.Int("group.consumer.max.size")
-	cfg.ConsumerRegexRefresh = v.Duration("group.consumer.regex.refresh.interval.ms")
-	cfg.ConsumerMigrationPolicy = strings.ToLower(v.String("group.consumer.migration.policy"))
-	cfg.ConsumerProtocol = slices.Contains(v.List("group.coordinator.rebalance.protocols"), "consumer")
-	cfg.Prompt = !co.c.options.KafkaTimings
-	_, cfg.ConsumerHeartbeatSet = co.c.options.Config["group.consumer.heartbeat.interval.ms"]
-	_, cfg.ConsumerAssignmentSet = co.c.options.Config["group.consumer.assignment.interval.ms"]
+	o := &co.c.options
+	cfg := co.c.derived(co.c.nodes[0].id).groups
+	cfg.Prompt = !o.KafkaTimings
+	_, cfg.ConsumerHeartbeatSet = o.Config["group.consumer.heartbeat.interval.ms"]
+	_, cfg.ConsumerAssignmentSet = o.Config["group.consumer.assignment.interval.ms"]
 	cfg.GroupConfig = co.c.config.GroupSetting
-	for _, name := range v.List("group.consumer.assignors") {
-		if a := co.c.serverAssignor(name); a != nil {
-			cfg.Assignors = append(cfg.Assignors, a)
-		}
-	}
-	for _, a := range co.c.options.Assignors {
+	for _, a := range o.Assignors {
 		cfg.Assignors = append(cfg.Assignors, guardAssignor(co.c, a))
 	}
 	return cfg
 }
 
 // serverAssignor is one of Kafka's own, by its name or its class's.
-func (c *Cluster) serverAssignor(name string) assignors.ServerAssignor {
+func serverAssignor(name string) assignors.ServerAssignor {
 	switch name {
 	case "uniform", "org.apache.kafka.coordinator.group.assignor.UniformAssignor":
 		return assignors.NewUniform()
@@ -254,7 +228,9 @@ func (co *coordinator) load(now time.Time, p *partition, node int32) {
 	delete(co.steering, p.index)
 	co.reorder(now, sh)
 	co.shards[p.index] = sh
-	co.order = slices.Sorted(maps.Keys(co.shards))
+	if i, there := slices.BinarySearch(co.order, p.index); !there {
+		co.order = slices.Insert(co.order, i, p.index)
+	}
 	co.apply(now, sh, sh.Loaded(now))
 }
 

@@ -62,8 +62,7 @@ func (f *fetchSessions) made(each func(*sessionShard)) {
 
 // newSessions gives a starting node an empty cache: sessions don't outlive a broker.
 func (n *node) newSessions() {
-	slots := n.cluster.settings(n.id).Int("max.incremental.fetch.session.cache.slots")
-	if old := n.sessions.Swap(newFetchSessions(n, slots)); old != nil {
+	if old := n.sessions.Swap(newFetchSessions(n, n.cluster.derived(n.id).fetchSessionSlots)); old != nil {
 		old.evictAll("the broker was started again")
 	}
 }

@@ -9,14 +9,15 @@ import (
 // What the brokers do to their logs from time to time: retention, compaction, forgetting producers. It runs on the control loop,
 // driven by the broker's clock, so that FastForward passes through each occasion.
 
+// producerExpiryInterval is the setting of a task whose first run, too, comes an interval after the start.
+const producerExpiryInterval = "producer.id.expiration.check.interval.ms"
+
 // scheduleLogs begins the housekeeping at a cluster's start.
 func (c *Cluster) scheduleLogs() {
-	const expiry = "producer.id.expiration.check.interval.ms" // the first look, too, comes an interval after the start
-	v := c.settings(c.nodes[0].id)
-	delay := v.Duration("log.initial.task.delay.ms")
-	c.schedule("retention", delay, "log.retention.check.interval.ms", c.applyRetention)
-	c.schedule("expiry of producer ids", v.Duration(expiry), expiry, c.expireProducers)
-	c.schedule("log cleaner", delay, "log.cleaner.backoff.ms", c.cleanLogs).idle = func(until time.Time) bool {
+	d := c.derived(c.nodes[0].id)
+	c.schedule("retention", d.logTaskDelay, "log.retention.check.interval.ms", c.applyRetention)
+	c.schedule("expiry of producer ids", d.producerExpiryInterval, producerExpiryInterval, c.expireProducers)
+	c.schedule("log cleaner", d.logTaskDelay, "log.cleaner.backoff.ms", c.cleanLogs).idle = func(until time.Time) bool {
 		return c.dirtiest(until, nil) == nil // a log that is due once stays so
 	}
 }

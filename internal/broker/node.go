@@ -58,7 +58,7 @@ func (n *node) open() error {
 	n.mu.Lock()
 	n.listener, n.stopped = l, stopped
 	n.listen = l.Addr().String()
-	n.watchIdle(n.cluster.settings(n.id).Duration("connections.max.idle.ms"), l)
+	n.watchIdle(n.cluster.derived(n.id).connectionsMaxIdle, l)
 	n.mu.Unlock()
 	return nil
 }

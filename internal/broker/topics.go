@@ -261,19 +261,21 @@ func (c *Cluster) createTopics(plans []*topicPlan) {
 		for _, p := range plans {
 			c.config.CreateTopic(p.name, p.configs)
 			t := &topic{name: p.name, id: p.id, internal: isInternal(p.name), configs: c.config.Topic(p.name)}
-			for _, replicas := range p.assignments {
-				t.partitions = append(t.partitions, c.newPartition(m, t, int32(len(t.partitions)), replicas))
+			t.partitions = make([]*partition, len(p.assignments))
+			cfg := logConfig(t.configs, c.derived(c.nodes[0].id))
+			for i, replicas := range p.assignments {
+				t.partitions[i] = c.newPartition(m, t, cfg, int32(i), replicas)
 			}
 			m.put(t)
 		}
 	})
 }
 
-func (c *Cluster) newPartition(m *metadata, t *topic, index int32, replicas []int32) *partition {
+func (c *Cluster) newPartition(m *metadata, t *topic, cfg partitionlog.Config, index int32, replicas []int32) *partition {
 	p := &partition{cluster: c, topic: t.name, id: t.id, index: index}
 	p.seed.Seed(c.rand.Uint64(), 0)
 	p.random = *rand.New(&p.seed)
-	p.log = partitionlog.New(logConfig(t.configs, c.settings(c.nodes[0].id)), c.clock.NowMillis(), &p.random)
+	p.log = partitionlog.New(cfg, c.clock.NowMillis(), &p.random)
 	s := electLeader(&partitionState{leader: -1, epoch: -1, replicas: replicas}, m)
 	p.state.Store(s)
 	p.log.NewLeaderEpoch(s.epoch)
@@ -319,8 +321,9 @@ func (c *Cluster) addPartitions(growths []growth) {
 		for _, g := range growths {
 			grown := *g.topic
 			grown.partitions = slices.Clone(g.topic.partitions)
+			cfg := logConfig(grown.configs, c.derived(c.nodes[0].id))
 			for _, replicas := range g.assignments {
-				grown.partitions = append(grown.partitions, c.newPartition(m, &grown, int32(len(grown.partitions)), replicas))
+				grown.partitions = append(grown.partitions, c.newPartition(m, &grown, cfg, int32(len(grown.partitions)), replicas))
 			}
 			m.put(&grown)
 		}
@@ -353,7 +356,7 @@ func (c *Cluster) topicConfigsChanged(names []string) {
 			changed := *t
 			changed.configs = c.config.Topic(name)
 			for _, p := range t.partitions {
-				p.setConfig(logConfig(changed.configs, c.settings(c.nodes[0].id)))
+				p.setConfig(logConfig(changed.configs, c.derived(c.nodes[0].id)))
 			}
 			m.put(&changed)
 		}

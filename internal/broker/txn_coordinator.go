@@ -38,17 +38,19 @@ func (tc *txnCoordinator) config() transactions.Config {
 	}
 }
 
+// The settings that say how often the housekeeping is done.
+const (
+	txnTimeoutInterval = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+	txnExpiryInterval  = "transaction.remove.expired.transaction.cleanup.interval.ms"
+)
+
 // schedule begins the housekeeping at a cluster's start.
 func (tc *txnCoordinator) schedule() {
-	const (
-		timeouts = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
-		expiry   = "transaction.remove.expired.transaction.cleanup.interval.ms"
-	)
-	v := tc.c.settings(tc.c.nodes[0].id)
-	tc.c.schedule("overdue transactions", v.Duration(timeouts), timeouts, func(now time.Time) {
+	d := tc.c.derived(tc.c.nodes[0].id)
+	tc.c.schedule("overdue transactions", d.txnTimeoutInterval, txnTimeoutInterval, func(now time.Time) {
 		tc.each(func(sh *txnShard) { tc.apply(now, sh, sh.AbortTimedOut(now)) })
 	}).idle = func(time.Time) bool { return !tc.used() }
-	tc.c.schedule("unused transactional ids", v.Duration(expiry), expiry, func(now time.Time) {
+	tc.c.schedule("unused transactional ids", d.txnExpiryInterval, txnExpiryInterval, func(now time.Time) {
 		tc.each(func(sh *txnShard) { tc.apply(now, sh, sh.RemoveExpired(now)) })
 	})
 }

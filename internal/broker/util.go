@@ -14,7 +14,7 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 func sortedIDs[V any](m map[int32]V) []int32 { return slices.Sorted(maps.Keys(m)) }
 
 // logConfig is what a partition's log must know of its topic's and its broker's settings.
-func logConfig(t *config.Topic, v *config.Values) partitionlog.Config {
+func logConfig(t *config.Topic, d *derived) partitionlog.Config {
 	c := partitionlog.Config{
 		CleanupDelete:           t.CleanupPolicyDelete,
 		CleanupCompact:          t.CleanupPolicyCompact,
@@ -36,8 +36,8 @@ func logConfig(t *config.Topic, v *config.Values) partitionlog.Config {
 		MinCompactionLagMs:      t.MinCompactionLagMs,
 		MaxCompactionLagMs:      t.MaxCompactionLagMs,
 		MinCleanableDirtyRatio:  t.MinCleanableDirtyRatio,
-		ProducerIDExpirationMs:  v.Int64("producer.id.expiration.ms"),
-		TransactionVerification: v.Bool("transaction.partition.verification.enable"),
+		ProducerIDExpirationMs:  d.log.ProducerIDExpirationMs,
+		TransactionVerification: d.log.TransactionVerification,
 	}
 	if t.LogAppendTime {
 		c.TimestampType = partitionlog.LogAppendTime

@@ -41,7 +41,7 @@ func (c *Cluster) alterBroker(node int32, r *Alteration, validateOnly, increment
 	if r.Name != "" {
 		c.dynamic[node] = settings
 	} else {
-		c.dynamicDefault = settings
+		c.dynamicDefault, c.onlyDefaults = settings, false
 	}
 	c.changed()
 	return nil

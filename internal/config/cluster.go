@@ -15,9 +15,10 @@ type Cluster struct {
 	nodes    []int32 // ascending
 	given    Start
 	files    map[int32]map[string]string // what static has answered
-	defaults map[string]string           // in place of Kafka's
+	defaults *Defaults                   // in place of Kafka's
 
 	dynamicDefault map[string]string // for all brokers
+	onlyDefaults   bool              // nothing was set at the start, and dynamicDefault is what it was
 	dynamic        map[int32]map[string]string
 	topics         map[string]map[string]string
 	groups         map[string]map[string]string
@@ -35,8 +36,8 @@ type Start struct {
 	// listeners, advertised.listeners. Every broker has an entry.
 	PerBroker map[int32]map[string]string
 	// Defaults replace Kafka's defaults where nothing is set. They show as
-	// defaults (source 5), not as static settings.
-	Defaults map[string]string
+	// defaults (source 5), not as static settings. Nil: Kafka's own.
+	Defaults *Defaults
 }
 
 // New checks the settings: an unknown name or a bad value is an error that names
@@ -54,16 +55,18 @@ func New(s Start) (*Cluster, error) {
 		loggers:        map[int32]map[string]string{},
 		values:         map[int32]*Values{},
 	}
+	if c.defaults == nil {
+		c.defaults = kafkas
+	}
 	if len(c.nodes) == 0 {
 		return nil, fmt.Errorf("config: no broker is given")
 	}
 	if err := checkAll(s.Static); err != nil {
 		return nil, err
 	}
-	if err := checkAll(s.Defaults); err != nil {
-		return nil, err
-	}
+	c.onlyDefaults = len(s.Static) == 0
 	for _, id := range c.nodes {
+		c.onlyDefaults = c.onlyDefaults && len(s.PerBroker[id]) == 0
 		if err := checkAll(s.PerBroker[id]); err != nil {
 			return nil, err
 		}
@@ -71,8 +74,15 @@ func New(s Start) (*Cluster, error) {
 	// A cluster with eligible leader replicas keeps min.insync.replicas as a dynamic default.
 	c.dynamicDefault["min.insync.replicas"] = c.minInsync()
 	for _, id := range c.nodes {
-		if err := checkBroker(c.Broker(id)); err != nil {
+		v := c.Broker(id)
+		if v == c.defaults.values(id) {
+			continue // an earlier cluster's, checked then
+		}
+		if err := checkBroker(v); err != nil {
 			return nil, fmt.Errorf("config: %w", err)
+		}
+		if c.onlyDefaults {
+			c.defaults.share(id, v)
 		}
 	}
 	return c, nil
@@ -92,7 +102,7 @@ func checkAll(settings map[string]string) (first error) {
 // minInsync is min.insync.replicas as it is set or defaults for the first broker.
 func (c *Cluster) minInsync() string {
 	const name = "min.insync.replicas"
-	for _, settings := range []map[string]string{c.given.PerBroker[c.nodes[0]], c.given.Static, c.defaults} {
+	for _, settings := range []map[string]string{c.given.PerBroker[c.nodes[0]], c.given.Static, c.defaults.raw} {
 		if val, ok := settings[name]; ok {
 			return strings.TrimSpace(val)
 		}
@@ -218,7 +228,7 @@ func (c *Cluster) layers(id int32) [3]struct {
 
 // fallback is a broker setting's default here, nil for none.
 func (c *Cluster) fallback(d *def) *string {
-	if v, ok := c.defaults[d.name]; ok {
+	if v, ok := c.defaults.raw[d.name]; ok {
 		return &v
 	}
 	return d.fallback
@@ -229,11 +239,15 @@ func (c *Cluster) fallback(d *def) *string {
 // something changed, so ask again after an alter.
 func (c *Cluster) Broker(id int32) *Values {
 	v := c.values[id]
+	if v == nil && c.onlyDefaults && len(c.dynamic[id]) == 0 {
+		v = c.defaults.values(id)
+		c.values[id] = v
+	}
 	if v == nil {
 		file, own := parsedStartUpFile(), c.given.PerBroker[id]
 		// Room for all, so that nothing grows.
-		v = &Values{set: make([]setting, 0, len(file)+len(idSettings)+len(c.defaults)+len(c.given.Static)+len(own)+len(c.dynamicDefault)+len(c.dynamic[id]))}
-		v.put(c.defaults)
+		v = &Values{set: make([]setting, 0, len(file)+len(idSettings)+len(c.defaults.parsed)+len(c.given.Static)+len(own)+len(c.dynamicDefault)+len(c.dynamic[id]))}
+		v.set = append(v.set, c.defaults.parsed...)
 		for _, s := range file {
 			v.putParsed(s)
 		}

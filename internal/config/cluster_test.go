@@ -100,13 +100,15 @@ func TestSettingsWithoutEffect(t *testing.T) {
 
 func TestValues(t *testing.T) {
 	t.Parallel()
+	defaults, err := NewDefaults(map[string]string{"group.initial.rebalance.delay.ms": "20"})
+	require.NoError(t, err)
 	c, err := New(Start{
 		Static: map[string]string{"num.partitions": " 3 ", "log.retention.minutes": "10", "auto.create.topics.enable": "FALSE"},
 		PerBroker: map[int32]map[string]string{
 			1: {"broker.rack": "a"},
 			2: {"broker.rack": "b", "num.partitions": "5"},
 		},
-		Defaults: map[string]string{"group.initial.rebalance.delay.ms": "20"},
+		Defaults: defaults,
 	})
 	require.NoError(t, err)
 	one, two := c.Broker(1), c.Broker(2)
@@ -270,4 +272,37 @@ func TestTiedSettings(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Clusters that set nothing share their values; what one of them changes is its own.
+func TestDefaultsAreShared(t *testing.T) {
+	t.Parallel()
+	defaults, err := NewDefaults(map[string]string{"num.partitions": "3"})
+	require.NoError(t, err)
+	start := func(static map[string]string, two map[string]string) *Cluster {
+		c, err := New(Start{Static: static, PerBroker: map[int32]map[string]string{1: nil, 2: two}, Defaults: defaults})
+		require.NoError(t, err)
+		return c
+	}
+	a, b := start(nil, nil), start(nil, nil)
+	require.Same(t, a.Broker(1), b.Broker(1))
+	require.NotSame(t, a.Broker(1), a.Broker(2))
+	require.Equal(t, 2, b.Broker(2).Int("node.id"))
+	require.Same(t, a.Topic("x"), b.Topic("y"))
+
+	res := a.IncrementalAlter(1, []Alteration{{BrokerResource, "", set("log.retention.ms", "5")}}, all, false)
+	require.Nil(t, res[0].Err)
+	res = b.IncrementalAlter(1, []Alteration{{BrokerResource, "1", set("log.retention.ms", "6")}}, all, false)
+	require.Nil(t, res[0].Err)
+	require.Equal(t, int64(5), a.Topic("x").RetentionMs)
+	require.Equal(t, int64(5), a.Broker(2).Int64("log.retention.ms"))
+	require.Equal(t, int64(6), b.Topic("x").RetentionMs)
+	require.False(t, b.Broker(2).IsSet("log.retention.ms"))
+
+	require.Equal(t, 7, start(map[string]string{"num.partitions": "7"}, nil).Broker(1).Int("num.partitions"))
+	require.Equal(t, "r", start(nil, map[string]string{"broker.rack": "r"}).Broker(2).String("broker.rack"))
+	require.Equal(t, "", start(nil, nil).Broker(2).String("broker.rack"))
+
+	_, err = NewDefaults(map[string]string{"num.partitions": "none"})
+	require.ErrorContains(t, err, "num.partitions")
 }

@@ -238,7 +238,7 @@ func (c *Cluster) newTopicValue(node int32, d *def, own map[string]string) (stri
 		}
 	}
 	for _, s := range d.brokers {
-		if raw, ok := c.defaults[s.name]; ok {
+		if raw, ok := c.defaults.raw[s.name]; ok {
 			return inUnit(raw, s), Default
 		}
 	}

@@ -30,9 +30,26 @@ type Topic struct {
 }
 
 // Topic gives the settings in force of a topic, whether it has any of its own or
-// not. Broker settings are those of the first broker.
+// not. Broker settings are those of the first broker. Don't change it: topics share it.
 func (c *Cluster) Topic(name string) *Topic {
 	settings, broker := c.topics[name], c.Broker(c.nodes[0])
+	if len(settings) == 0 {
+		return broker.plainTopic()
+	}
+	return newTopic(settings, broker)
+}
+
+// plainTopic has the settings of a topic without any of its own.
+func (v *Values) plainTopic() *Topic {
+	t := v.topic.Load()
+	if t == nil {
+		t = newTopic(nil, v)
+		v.topic.Store(t)
+	}
+	return t
+}
+
+func newTopic(settings map[string]string, broker *Values) *Topic {
 	get := func(name string) value { return topicValue(topicDefs().byName[name], settings, broker) }
 	policies := get("cleanup.policy").list
 	return &Topic{
@@ -122,11 +139,19 @@ func (c *Cluster) checkTopic(settings map[string]string) *Error {
 		return err
 	}
 	broker := c.Broker(c.nodes[0])
+	if len(settings) == 0 {
+		t := broker.plainTopic()
+		return checkLag(t.MinCompactionLagMs, t.MaxCompactionLagMs)
+	}
 	if topicValue(topicDefs().byName["remote.storage.enable"], settings, broker).flag && !broker.Bool("remote.log.storage.system.enable") {
 		return &Error{invalidConfig, "Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage."}
 	}
 	lag := func(name string) int64 { return topicValue(topicDefs().byName[name], settings, broker).num }
-	if least, most := lag("min.compaction.lag.ms"), lag("max.compaction.lag.ms"); least > most {
+	return checkLag(lag("min.compaction.lag.ms"), lag("max.compaction.lag.ms"))
+}
+
+func checkLag(least, most int64) *Error {
+	if least > most {
 		return &Error{invalidConfig, "conflict topic config setting min.compaction.lag.ms (" + strconv.FormatInt(least, 10) +
 			") > max.compaction.lag.ms (" + strconv.FormatInt(most, 10) + ")"}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,6 +13,20 @@ import (
 // that Kafka doesn't have or that is of another type: that is a mistake in our code.
 type Values struct {
 	set []setting // what differs from Kafka's defaults, ascending by name
+
+	topic   atomic.Pointer[Topic] // of a topic without settings of its own, once somebody asked
+	derived atomic.Pointer[any]
+}
+
+// Derived keeps what who uses the settings makes of them; it is made once, and as immutable as they are. There is one such thing: all calls
+// give the same make.
+func (v *Values) Derived(make func(*Values) any) any {
+	if d := v.derived.Load(); d != nil {
+		return *d
+	}
+	d := make(v)
+	v.derived.Store(&d)
+	return d
 }
 
 // setting is a setting that was given a value.
