@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 )
 
-// The coordinator tells an unchanged target by its map.
+// Who asks for maps tells an unchanged target by its map.
 func TestUnchangedTargetsAreTheSameMap(t *testing.T) {
 	t.Parallel()
 	for _, a := range []ServerAssignor{NewUniform(), NewServerRange()} {
