@@ -55,7 +55,7 @@ func Replicas(n int) TopicConfig { return TopicConfig{replicationFactor, fmt.Spr
 // Topic creates a topic before the cluster accepts clients. Partition p is led by broker (p mod n)+1 of n.
 func Topic(name string, partitions int, configs ...TopicConfig) Option {
 	return func(o *options) error {
-		t := broker.TopicSpec{Name: name, Partitions: int32(partitions), Configs: map[string]string{}}
+		t := broker.TopicSpec{Name: name, Partitions: int32(partitions)}
 		if partitions < 1 || partitions > 1_000_000 {
 			return fmt.Errorf("Topic(%q, %d): the number of partitions must be from 1 to 1000000", name, partitions)
 		}
@@ -65,6 +65,9 @@ func Topic(name string, partitions int, configs ...TopicConfig) Option {
 					return fmt.Errorf("Topic(%q): Replicas(%s) must be from 1 to the number of brokers", name, c.value)
 				}
 				continue
+			}
+			if t.Configs == nil {
+				t.Configs = map[string]string{}
 			}
 			t.Configs[c.name] = c.value
 		}

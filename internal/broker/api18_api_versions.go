@@ -25,7 +25,8 @@ func (r *request) apiVersions() (answer, error) {
 		}
 		r.conn.software, r.conn.softwareVersion = req.ClientSoftwareName, req.ClientSoftwareVersion
 	}
-	for _, k := range wire.Keys() {
+	resp.ApiKeys = make([]kmsg.ApiVersionsResponseApiKey, 0, maxKey)
+	for k := range wire.Key(maxKey) {
 		min, max, ok := wire.Advertised(k)
 		if !ok || r.cluster.handlers[k] == nil {
 			continue

@@ -67,6 +67,7 @@ type Cluster struct {
 	nodes     []*node // ascending by id; fixed
 	loop      *loop
 	meta      published
+	public    bool // others may hold what meta has
 	handlers  *[maxKey]handler
 	decoding  *budget
 	memory    memoryBound
@@ -124,6 +125,7 @@ func New(o Options) (*Cluster, error) {
 	}
 	// Ports are known only now, and nobody is let in before clients can be told of them. The loop doesn't run yet.
 	c.change(func(m *metadata) { m.nodes = c.describeNodes() })
+	c.public = true
 	c.spawn(c.loop.run)
 	for _, n := range c.nodes {
 		if err := n.begin(); err != nil {
@@ -445,16 +447,21 @@ func (c *Cluster) describeNodes() []*nodeInfo {
 
 // change makes the next picture of the cluster and tells the coordinators. On the loop (or before it runs).
 func (c *Cluster) change(edit func(*metadata)) {
-	m := c.meta.Load().next()
+	m := c.meta.Load()
+	if c.public {
+		m = m.next()
+	} else {
+		m.version++ // nobody else has it
+	}
 	edit(m)
 	c.meta.Store(m.seal())
 	c.groups.metadataChanged(c.clock.Now())
 	c.txns.metadataChanged(c.clock.Now())
 }
 
-func newConn(n *node, nc net.Conn) *conn {
+func newConn(n *node, nc net.Conn, host string) *conn {
 	c := &conn{
-		cluster: n.cluster, node: n, nc: nc, id: n.cluster.connIDs.Add(1), host: hostOf(nc.RemoteAddr()),
+		cluster: n.cluster, node: n, nc: nc, id: n.cluster.connIDs.Add(1), host: host,
 		done: make(chan struct{}), requests: &requestLog{}, standing: &standing{},
 	}
 	c.frames = wire.NewFrameReader(c, n.cluster.derived(n.id).frameLimit)

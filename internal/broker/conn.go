@@ -1,9 +1,11 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"runtime/debug"
 	"strconv"
@@ -81,7 +83,7 @@ type request struct {
 	client  string // client.id, "" if null
 	body    kmsg.Request
 	script  *Script  // of a scripted member, nil for a client
-	fails   failCode // what a Fetch answers for some partitions, by the test; nil: nothing
+	fails   failCode // what the handler answers for a part of it, by the test; nil: nothing
 	frame   []byte   // the whole frame: record bytes of a Produce point into it
 
 	wait time.Duration // the client is over a quota: after the answer nothing is read for so long
@@ -112,15 +114,17 @@ func (c *conn) end(err error) {
 	if err == errTakenOver {
 		return
 	}
-	why := "the client closed it"
-	if !errors.Is(err, io.EOF) {
-		why = err.Error()
-	}
 	var bad badInput
 	if errors.As(err, &bad) {
-		c.cluster.log.Warn("bad request, connection closed", "client", c.clientID(), "remote", c.nc.RemoteAddr().String(), "reason", why)
+		c.cluster.log.Warn("bad request, connection closed", "client", c.clientID(), "remote", c.nc.RemoteAddr().String(), "reason", err.Error())
 	}
-	c.shut(why)
+	switch {
+	case c.reason.Load() != nil: // it was cut, which has told why
+	case errors.Is(err, io.EOF):
+		c.shut("the client closed it")
+	default:
+		c.shut(err.Error())
+	}
 	if c.ahead != nil {
 		<-c.ahead // the reader ends with the socket
 	}
@@ -293,6 +297,9 @@ func (r *request) run(fn handler) (a answer, err error) {
 	return fn(r)
 }
 
+// firstAnswer is room for what a client asks first, ApiVersions.
+const firstAnswer = 1 << 10
+
 // write sends an answer.
 func (c *conn) write(a answer) error {
 	if c.underway != nil || c.node.link.slow() {
@@ -306,6 +313,9 @@ func (c *conn) write(a answer) error {
 		_, err := bufs.WriteTo(c.nc)
 		return err
 	case kmsg.Response:
+		if c.out == nil {
+			c.out = make([]byte, 0, firstAnswer)
+		}
 		c.out = wire.AppendResponse(c.out[:0], c.header.CorrelationID, a)
 		_, err := c.nc.Write(c.out)
 		if cap(c.out) > 1<<16 {
@@ -323,7 +333,9 @@ func (c *conn) shut(why string) {
 		c.reason.Store(&why)
 		close(c.done)
 		c.nc.Close()
-		c.cluster.log.Debug("connection closed", "client", c.clientID(), "remote", c.nc.RemoteAddr().String(), "reason", why)
+		if c.cluster.log.Enabled(context.Background(), slog.LevelDebug) {
+			c.cluster.log.Debug("connection closed", "client", c.clientID(), "remote", c.nc.RemoteAddr().String(), "reason", why)
+		}
 	})
 }
 
@@ -336,6 +348,9 @@ func (c *conn) clientID() string {
 
 // hostOf is a client's address in Kafka's notation, "/127.0.0.1".
 func hostOf(a net.Addr) string {
+	if t, ok := a.(*net.TCPAddr); ok && t.Zone == "" {
+		return "/" + t.IP.String()
+	}
 	if host, _, err := net.SplitHostPort(a.String()); err == nil {
 		return "/" + host
 	}

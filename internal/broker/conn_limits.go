@@ -34,9 +34,10 @@ func (n *node) closeIdle(idle time.Duration, l net.Listener) {
 	}
 }
 
-// watchIdle begins to look for idle connections. With n.mu held.
-func (n *node) watchIdle(idle time.Duration, l net.Listener) {
-	if idle < 0 {
+// watchIdle begins to look for idle connections, if nobody does yet. With n.mu held.
+func (n *node) watchIdle(l net.Listener) {
+	idle := n.cluster.derived(n.id).connectionsMaxIdle
+	if n.idle != nil || idle < 0 {
 		return
 	}
 	n.idle = time.AfterFunc(max(idle, time.Millisecond), func() {
@@ -46,8 +47,7 @@ func (n *node) watchIdle(idle time.Duration, l net.Listener) {
 
 // admit applies the limits of connections. One above max.connections.per.ip is refused; one above max.connections waits until another
 // ends, and all who come after it.
-func (n *node) admit(nc net.Conn, l net.Listener, stopped <-chan struct{}) bool {
-	host := hostOf(nc.RemoteAddr())
+func (n *node) admit(nc net.Conn, host string, stopped <-chan struct{}) bool {
 	d := n.cluster.derived(n.id)
 	limit := perHost(host, d.maxConnectionsPerIP, d.perIPOverrides)
 	if limit < math.MaxInt32 && n.countFrom(host) >= limit { // no limit needs no counting

@@ -2,7 +2,6 @@ package broker
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -202,12 +201,12 @@ func (co *coordinator) unload(now time.Time, sh *shard) {
 	}
 	co.steering[sh.partition] = sh.Steering()
 	delete(co.shards, sh.partition)
-	co.order = slices.Sorted(maps.Keys(co.shards))
+	co.order = sortedIDs(co.shards)
 }
 
 func (co *coordinator) sortedWaiting(sh *shard) []*waitingRequest {
 	all := make([]*waitingRequest, 0, len(sh.waiting))
-	for _, t := range slices.Sorted(maps.Keys(sh.waiting)) {
+	for _, t := range sorted(sh.waiting) {
 		all = append(all, sh.waiting[t])
 	}
 	return all
@@ -390,7 +389,7 @@ func (co *coordinator) flush(now time.Time) {
 	if len(co.dirty) == 0 {
 		return
 	}
-	for _, p := range slices.Sorted(maps.Keys(co.dirty)) {
+	for _, p := range sortedIDs(co.dirty) {
 		delete(co.dirty, p)
 		if sh := co.shards[p]; sh != nil {
 			co.apply(now, sh, sh.Flush(now))

@@ -113,7 +113,7 @@ func (m *metadata) remove(t *topic) {
 // seal makes a changed picture ready to be published: the names are sorted anew where topics came or went.
 func (m *metadata) seal() *metadata {
 	if m.names == nil {
-		m.names = slices.Sorted(maps.Keys(m.topics))
+		m.names = sorted(m.topics)
 	}
 	return m
 }

@@ -34,7 +34,7 @@ type node struct {
 	listener net.Listener  // nil while stopped
 	stopped  chan struct{} // closed by stop, new with each start
 	conns    map[*conn]struct{}
-	idle     *time.Timer // looks for idle connections; nil where connections.max.idle.ms says never
+	idle     *time.Timer // looks for idle connections, from the first one on; nil where connections.max.idle.ms says never
 
 	freed chan struct{} // capacity 1: a connection has ended
 }
@@ -58,7 +58,6 @@ func (n *node) open() error {
 	n.mu.Lock()
 	n.listener, n.stopped = l, stopped
 	n.listen = l.Addr().String()
-	n.watchIdle(n.cluster.derived(n.id).connectionsMaxIdle, l)
 	n.mu.Unlock()
 	return nil
 }
@@ -91,15 +90,17 @@ func (n *node) accept(l net.Listener, stopped chan struct{}) {
 			}
 			continue
 		}
-		if !n.admit(nc, l, stopped) {
+		host := hostOf(nc.RemoteAddr())
+		if !n.admit(nc, host, stopped) {
 			nc.Close()
 			continue
 		}
-		c := newConn(n, nc)
+		c := newConn(n, nc, host)
 		n.mu.Lock()
 		gone := n.listener != l
 		if !gone {
 			n.conns[c] = struct{}{}
+			n.watchIdle(l)
 		}
 		n.mu.Unlock()
 		if gone {
@@ -146,6 +147,7 @@ func (n *node) stop(why string) {
 		close(n.stopped)
 		if n.idle != nil {
 			n.idle.Stop()
+			n.idle = nil
 		}
 	}
 	conns := n.sortedConns()

@@ -52,6 +52,9 @@ func (l *requestLog) add(r *request) {
 func (l *requestLog) put(e RequestEntry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.recent == nil {
+		l.recent = make([]RequestEntry, 0, 8)
+	}
 	if len(l.recent) < maxLogged {
 		l.recent = append(l.recent, e)
 		return
@@ -65,10 +68,25 @@ func (l *requestLog) put(e RequestEntry) {
 	l.next = (l.next + 1) % maxLogged
 }
 
+// takeOver makes the first log that comes this one.
+func (l *requestLog) takeOver(ended *requestLog) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.recent) > 0 || len(l.dropped) > 0 {
+		return false
+	}
+	l.recent, l.next, l.dropped = ended.recent, ended.next, ended.dropped
+	ended.recent, ended.next, ended.dropped = nil, 0, nil
+	return true
+}
+
 // absorb takes over the log of a connection that has ended.
 func (l *requestLog) absorb(ended *requestLog) {
 	ended.mu.Lock()
 	defer ended.mu.Unlock()
+	if l.takeOver(ended) {
+		return
+	}
 	for i := range ended.recent {
 		l.put(ended.recent[(ended.next+i)%len(ended.recent)])
 	}

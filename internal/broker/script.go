@@ -3,7 +3,6 @@ package broker
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -153,7 +152,7 @@ func (ss *scripts) tell(s *Script) {
 
 // topicsChanged tells the scripts that the picture of the topics is another one.
 func (ss *scripts) topicsChanged() {
-	for _, group := range slices.Sorted(maps.Keys(ss.byGroup)) {
+	for _, group := range sortedKeys(ss.byGroup) {
 		for _, s := range ss.byGroup[group] {
 			if s.spec.Consumer {
 				ss.tell(s)
@@ -166,7 +165,7 @@ func (ss *scripts) topicsChanged() {
 
 // resumed lets everybody look who may have been paused.
 func (ss *scripts) resumed() {
-	for _, group := range slices.Sorted(maps.Keys(ss.byGroup)) {
+	for _, group := range sortedKeys(ss.byGroup) {
 		for _, s := range ss.byGroup[group] {
 			ss.tell(s)
 		}

@@ -1,8 +1,6 @@
 package broker
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
@@ -66,7 +64,7 @@ func (tc *txnCoordinator) used() bool {
 }
 
 func (tc *txnCoordinator) each(fn func(*txnShard)) {
-	for _, p := range slices.Sorted(maps.Keys(tc.shards)) {
+	for _, p := range sortedIDs(tc.shards) {
 		fn(tc.shards[p])
 	}
 }

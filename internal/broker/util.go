@@ -1,7 +1,7 @@
 package broker
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 	"time"
 
@@ -9,9 +9,22 @@ import (
 	"github.com/fakekafka/fakekafka/partitionlog"
 )
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string { return sorted(m) }
 
-func sortedIDs[V any](m map[int32]V) []int32 { return slices.Sorted(maps.Keys(m)) }
+func sortedIDs[V any](m map[int32]V) []int32 { return sorted(m) }
+
+// sorted are a map's keys, ascending; nil for none.
+func sorted[K cmp.Ordered, V any](m map[K]V) []K {
+	if len(m) == 0 {
+		return nil
+	}
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
 
 // logConfig is what a partition's log must know of its topic's and its broker's settings.
 func logConfig(t *config.Topic, d *derived) partitionlog.Config {
