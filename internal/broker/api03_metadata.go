@@ -49,6 +49,10 @@ func (r *request) metadata() (answer, error) {
 			continue
 		}
 		seen[name] = true
+		if code := r.failedTopic(name, [16]byte{}); code != wire.None {
+			resp.Topics = append(resp.Topics, unknownTopic(&name, [16]byte{}, code))
+			continue
+		}
 		if known := m.topics[name]; known != nil {
 			resp.Topics = append(resp.Topics, r.describeTopic(m, req, known))
 			continue
@@ -100,7 +104,9 @@ func (r *request) metadataByID(m *metadata, req *kmsg.MetadataRequest, resp *kms
 			continue // once one topic is asked for by id, names are not looked at
 		}
 		seen[t.TopicID] = true
-		if known := m.ids[t.TopicID]; known != nil {
+		if code := r.failedTopic("", t.TopicID); code != wire.None {
+			resp.Topics = append(resp.Topics, unknownTopic(nil, t.TopicID, code))
+		} else if known := m.ids[t.TopicID]; known != nil {
 			resp.Topics = append(resp.Topics, r.describeTopic(m, req, known))
 		} else {
 			resp.Topics = append(resp.Topics, unknownTopic(nil, t.TopicID, wire.UnknownTopicID))

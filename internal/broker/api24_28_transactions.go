@@ -91,23 +91,27 @@ func (r *request) addPartitionsBatch(req *kmsg.AddPartitionsToTxnRequest) (answe
 	return onLoop(r.cluster, func() answer {
 		resp := req.ResponseKind().(*kmsg.AddPartitionsToTxnResponse)
 		for _, txn := range req.Transactions {
-			rt := kmsg.NewAddPartitionsToTxnResponseTransaction()
-			rt.TransactionalID = txn.TransactionalID
-			codes := r.addOrVerify(txn)
-			for _, t := range txn.Topics {
-				to := kmsg.NewAddPartitionsToTxnResponseTransactionTopic()
-				to.Topic = t.Topic
-				for _, p := range t.Partitions {
-					po := kmsg.NewAddPartitionsToTxnResponseTransactionTopicPartition()
-					po.Partition, po.ErrorCode = p, int16(codes(t.Topic, p))
-					to.Partitions = append(to.Partitions, po)
-				}
-				rt.Topics = append(rt.Topics, to)
-			}
-			resp.Transactions = append(resp.Transactions, rt)
+			resp.Transactions = append(resp.Transactions, addedToTransaction(txn, r.addOrVerify(txn)))
 		}
 		return resp
 	})
+}
+
+// addedToTransaction gives every partition of a transaction of a batch its code.
+func addedToTransaction(txn kmsg.AddPartitionsToTxnRequestTransaction, code func(topic string, p int32) wire.Code) kmsg.AddPartitionsToTxnResponseTransaction {
+	rt := kmsg.NewAddPartitionsToTxnResponseTransaction()
+	rt.TransactionalID = txn.TransactionalID
+	for _, t := range txn.Topics {
+		to := kmsg.NewAddPartitionsToTxnResponseTransactionTopic()
+		to.Topic = t.Topic
+		for _, p := range t.Partitions {
+			po := kmsg.NewAddPartitionsToTxnResponseTransactionTopicPartition()
+			po.Partition, po.ErrorCode = p, int16(code(t.Topic, p))
+			to.Partitions = append(to.Partitions, po)
+		}
+		rt.Topics = append(rt.Topics, to)
+	}
+	return rt
 }
 
 // addOrVerify handles one transaction of a batch; it answers each partition's code. On the loop.

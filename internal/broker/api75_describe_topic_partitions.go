@@ -43,12 +43,16 @@ func (r *request) describeTopicPartitions() (answer, error) {
 			resp.NextCursor = cursorAt(name, 0)
 			break
 		}
-		t := m.topics[name]
-		if t == nil {
-			code := wire.UnknownTopicOrPartition
+		t, code := m.topics[name], wire.None
+		if failed := r.failedTopic(name, [16]byte{}); failed != wire.None {
+			code = failed
+		} else if t == nil {
+			code = wire.UnknownTopicOrPartition
 			if validateTopicName(name) != nil {
 				code = wire.InvalidTopicException
 			}
+		}
+		if code != wire.None {
 			resp.Topics = append(resp.Topics, describeTopicError(name, code, topicOperations))
 			from = 0
 			continue

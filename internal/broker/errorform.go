@@ -35,6 +35,14 @@ func errorWithText(body kmsg.Request, code wire.Code, text string) answer {
 		if req.Version >= 3 && (code == wire.UnknownMemberID || code == wire.FencedInstanceID) {
 			return leaveErrors(req, code)
 		}
+	case *kmsg.OffsetDeleteRequest:
+		if aboutOffset(code) {
+			return offsetDeleteErrors(req, code)
+		}
+	case *kmsg.OffsetFetchRequest:
+		if aboutOffset(code) {
+			return offsetFetchErrors(req, code)
+		}
 	case *kmsg.HeartbeatRequest: // groups.Refuse has another one say COORDINATOR_LOAD_IN_PROGRESS
 		resp := req.ResponseKind().(*kmsg.HeartbeatResponse)
 		resp.ErrorCode = int16(code)
@@ -59,6 +67,60 @@ func leaveErrors(req *kmsg.LeaveGroupRequest, code wire.Code) answer {
 		rm := kmsg.NewLeaveGroupResponseMember()
 		rm.MemberID, rm.InstanceID, rm.ErrorCode = m.MemberID, m.InstanceID, int16(code)
 		resp.Members = append(resp.Members, rm)
+	}
+	return resp
+}
+
+// offsetDeleteErrors has the error at each partition.
+func offsetDeleteErrors(req *kmsg.OffsetDeleteRequest, code wire.Code) answer {
+	resp := req.ResponseKind().(*kmsg.OffsetDeleteResponse)
+	for _, w := range req.Topics {
+		t := kmsg.NewOffsetDeleteResponseTopic()
+		t.Topic = w.Topic
+		for _, wp := range w.Partitions {
+			p := kmsg.NewOffsetDeleteResponseTopicPartition()
+			p.Partition, p.ErrorCode = wp.Partition, int16(code)
+			t.Partitions = append(t.Partitions, p)
+		}
+		resp.Topics = append(resp.Topics, t)
+	}
+	return resp
+}
+
+// offsetFetchErrors has the error at each partition, and where all of a group's are asked for at the group.
+func offsetFetchErrors(req *kmsg.OffsetFetchRequest, code wire.Code) answer {
+	resp := groups.Refuse(req, int16(code)).(*kmsg.OffsetFetchResponse)
+	failed := func(partition int32) kmsg.OffsetFetchResponseGroupTopicPartition {
+		p := kmsg.NewOffsetFetchResponseGroupTopicPartition()
+		p.Partition, p.Offset, p.LeaderEpoch, p.Metadata, p.ErrorCode = partition, -1, -1, kmsg.StringPtr(""), int16(code)
+		return p
+	}
+	if req.Version >= 8 {
+		for i, g := range req.Groups {
+			if len(g.Topics) > 0 {
+				resp.Groups[i].ErrorCode = int16(wire.None)
+			}
+			for _, w := range g.Topics {
+				t := kmsg.NewOffsetFetchResponseGroupTopic()
+				t.Topic, t.TopicID = w.Topic, w.TopicID
+				for _, p := range w.Partitions {
+					t.Partitions = append(t.Partitions, failed(p))
+				}
+				resp.Groups[i].Topics = append(resp.Groups[i].Topics, t)
+			}
+		}
+		return resp
+	}
+	if len(req.Topics) > 0 {
+		resp.ErrorCode, resp.Topics = int16(wire.None), nil
+	}
+	for _, w := range req.Topics {
+		t := kmsg.NewOffsetFetchResponseTopic()
+		t.Topic = w.Topic
+		for _, p := range w.Partitions {
+			t.Partitions = append(t.Partitions, kmsg.OffsetFetchResponseTopicPartition(failed(p)))
+		}
+		resp.Topics = append(resp.Topics, t)
 	}
 	return resp
 }

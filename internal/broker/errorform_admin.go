@@ -272,7 +272,13 @@ func transactionErrorForm(body kmsg.Request, code wire.Code) kmsg.Response {
 	case *kmsg.AddPartitionsToTxnRequest:
 		resp := req.ResponseKind().(*kmsg.AddPartitionsToTxnResponse)
 		if req.Version >= 4 {
-			resp.ErrorCode = int16(code)
+			if failsRequest(req, code) {
+				resp.ErrorCode = int16(code)
+				return resp
+			}
+			for _, txn := range req.Transactions {
+				resp.Transactions = append(resp.Transactions, addedToTransaction(txn, func(string, int32) wire.Code { return code }))
+			}
 			return resp
 		}
 		for _, w := range req.Topics {

@@ -109,11 +109,9 @@ func hint(p *wire.FetchPartition) bool {
 // read reads one partition, in Kafka's order of checks.
 func (f *fetching) read(t *target, out *wire.FetchPartition, res *result, limit int, first bool) {
 	part := t.part
-	if f.r.fails != nil {
-		if code, bad := f.r.fails(part.Topic, part.TopicID, part.Partition); bad {
-			*out = wire.NewFetchPartition(part.Partition, code)
-			return
-		}
+	if code := f.r.failedPartition(part.Topic, part.TopicID, part.Partition); code != wire.None {
+		*out = wire.NewFetchPartition(part.Partition, code)
+		return
 	}
 	p := t.p
 	p.mu.Lock()

@@ -182,7 +182,7 @@ func (r *Rule) takes(c *Cluster, call *Call) bool {
 	if r.Group != "" && !slices.Contains(groupsOf(call.Request), r.Group) {
 		return false
 	}
-	if (r.Topic != "" || r.Partition >= 0) && !c.names(call, r.Topic, r.Partition) {
+	if (r.Topic != "" || r.Partition >= 0) && !c.names(call, r) {
 		return false
 	}
 	if r.spent() {
@@ -238,8 +238,7 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 	}
 	call := &Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body}
 	var after, partial []*Rule
-	var ans answer
-	ended := false
+	ended := false // fn isn't the API's handler any more
 	for _, rule := range *list {
 		if ended {
 			break
@@ -258,14 +257,14 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 				partial = append(partial, rule)
 				continue
 			}
-			ans, ended = errorForm(r, *a.Fail), true
+			fn, ended = func(r *request) (answer, error) { return errorForm(r, *a.Fail), nil }, true
 		case a.Reply != nil:
 			c.noteRule(rule, r, "answered by the test")
+			own := errorForm(r, wire.UnknownServerError)
 			if resp := c.userReply(rule, call); resp != nil {
-				ans, ended = resp, true
-			} else {
-				ans, ended = errorForm(r, wire.UnknownServerError), true
+				own = resp
 			}
+			fn, ended, partial = func(*request) (answer, error) { return own, nil }, true, nil // it answers for everything
 		case a.Delay > 0:
 			c.noteRule(rule, r, fmt.Sprintf("delayed by %s", a.Delay))
 			if err := r.conn.sleep(a.Delay); err != nil {
@@ -280,12 +279,11 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 			after = append(after, rule)
 		}
 	}
-	if !ended {
-		var err error
-		if ans, err = c.handlePartly(r, fn, partial); err != nil {
-			return nil, err
-		}
-	} else if p, ok := r.body.(*kmsg.ProduceRequest); ok && p.Acks == 0 {
+	ans, err := c.handlePartly(r, fn, !ended, partial)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := r.body.(*kmsg.ProduceRequest); ok && p.Acks == 0 && (ended || len(partial) > 0) {
 		return nil, noAnswer("a Produce with acks=0 was failed by the test: Kafka closes the connection")
 	}
 	for _, rule := range after {

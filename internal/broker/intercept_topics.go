@@ -11,18 +11,31 @@ import (
 
 // What a rule's Topic and Partition mean for each API: which requests name them, and how only the named part fails.
 
-// names tells whether a request is about a topic ("": any) and partition (-1: any). An incremental Fetch is about what its session has,
-// too.
-func (c *Cluster) names(call *Call, topic string, partition int32) bool {
+// names tells whether a request is about what a rule names. An incremental Fetch is about what its session has, too.
+func (c *Cluster) names(call *Call, rule *Rule) bool {
+	if !NamesTopics(call.Key) {
+		return false
+	}
 	found := false
-	eachPartition(call.Request, func(name string, id [16]byte, p int32) bool {
-		found = c.isTopic(name, id, topic) && (partition < 0 || p < 0 || p == partition)
-		return !found
+	part(call.Request, false, func(e *entry) bool {
+		found = found || c.means(rule, e)
+		return false
 	})
 	if f, ok := call.Request.(*kmsg.FetchRequest); ok && !found && f.SessionEpoch > 0 {
-		return c.sessionHas(call.Broker, f.SessionID, topic, partition)
+		return c.sessionHas(call.Broker, f.SessionID, rule.Topic, rule.Partition)
 	}
 	return found
+}
+
+// means tells whether a rule names an entry of a request. A partition counts only where the request names some.
+func (c *Cluster) means(rule *Rule, e *entry) bool {
+	if rule.Group != "" && e.grouped && e.group != rule.Group {
+		return false
+	}
+	if rule.Topic == "" && rule.Partition < 0 {
+		return true
+	}
+	return e.ofTopic && c.isTopic(e.topic, e.id, rule.Topic) && (rule.Partition < 0 || !e.ofPartition || e.partition == rule.Partition)
 }
 
 // sessionHas tells whether a fetch session of a broker is about a topic and partition.
@@ -61,287 +74,124 @@ func (c *Cluster) isTopic(name string, id [16]byte, want string) bool {
 	return name == want
 }
 
-// eachPartition walks what a request names until visit answers false; p is -1 where only a topic is named.
-func eachPartition(req kmsg.Request, visit func(name string, id [16]byte, p int32) bool) {
-	none := [16]byte{}
-	switch req := req.(type) {
-	case *kmsg.ProduceRequest:
-		for _, t := range req.Topics {
-			for _, p := range t.Partitions {
-				if !visit(t.Topic, t.TopicID, p.Partition) {
-					return
-				}
-			}
-		}
-	case *kmsg.FetchRequest:
-		for _, t := range req.Topics {
-			for _, p := range t.Partitions {
-				if !visit(t.Topic, t.TopicID, p.Partition) {
-					return
-				}
-			}
-		}
-	case *kmsg.ListOffsetsRequest:
-		for _, t := range req.Topics {
-			for _, p := range t.Partitions {
-				if !visit(t.Topic, none, p.Partition) {
-					return
-				}
-			}
-		}
-	case *kmsg.OffsetForLeaderEpochRequest:
-		for _, t := range req.Topics {
-			for _, p := range t.Partitions {
-				if !visit(t.Topic, none, p.Partition) {
-					return
-				}
-			}
-		}
-	case *kmsg.DeleteRecordsRequest:
-		for _, t := range req.Topics {
-			for _, p := range t.Partitions {
-				if !visit(t.Topic, none, p.Partition) {
-					return
-				}
-			}
-		}
-	case *kmsg.OffsetCommitRequest:
-		for _, t := range req.Topics {
-			for _, p := range t.Partitions {
-				if !visit(t.Topic, t.TopicID, p.Partition) {
-					return
-				}
-			}
-		}
-	case *kmsg.TxnOffsetCommitRequest:
-		for _, t := range req.Topics {
-			for _, p := range t.Partitions {
-				if !visit(t.Topic, none, p.Partition) {
-					return
-				}
-			}
-		}
-	case *kmsg.OffsetFetchRequest:
-		for _, t := range req.Topics {
-			for _, p := range t.Partitions {
-				if !visit(t.Topic, none, p) {
-					return
-				}
-			}
-		}
-		for _, g := range req.Groups {
-			for _, t := range g.Topics {
-				for _, p := range t.Partitions {
-					if !visit(t.Topic, t.TopicID, p) {
-						return
-					}
-				}
-			}
-		}
-	case *kmsg.OffsetDeleteRequest:
-		for _, t := range req.Topics {
-			for _, p := range t.Partitions {
-				if !visit(t.Topic, none, p.Partition) {
-					return
-				}
-			}
-		}
-	case *kmsg.AddPartitionsToTxnRequest:
-		for _, t := range req.Topics { // up to v3
-			for _, p := range t.Partitions {
-				if !visit(t.Topic, none, p) {
-					return
-				}
-			}
-		}
-		for _, txn := range req.Transactions {
-			for _, t := range txn.Topics {
-				for _, p := range t.Partitions {
-					if !visit(t.Topic, none, p) {
-						return
-					}
-				}
-			}
-		}
-	case *kmsg.MetadataRequest:
-		for _, t := range req.Topics {
-			name := ""
-			if t.Topic != nil {
-				name = *t.Topic
-			}
-			if !visit(name, t.TopicID, -1) {
-				return
-			}
-		}
-	case *kmsg.CreateTopicsRequest:
-		for _, t := range req.Topics {
-			if !visit(t.Topic, none, -1) {
-				return
-			}
-		}
-	case *kmsg.CreatePartitionsRequest:
-		for _, t := range req.Topics {
-			if !visit(t.Topic, none, -1) {
-				return
-			}
-		}
-	case *kmsg.DeleteTopicsRequest:
-		for _, t := range req.TopicNames {
-			if !visit(t, none, -1) {
-				return
-			}
-		}
-		for _, t := range req.Topics {
-			name := ""
-			if t.Topic != nil {
-				name = *t.Topic
-			}
-			if !visit(name, t.TopicID, -1) {
-				return
-			}
-		}
-	}
-}
-
-// failsPart tells whether a Fail rule fails only what it names: the other partitions of the request are served. A Fetch has most of its errors
-// at the partitions, which an incremental one need not name, so there the handler itself puts them in.
+// failsPart tells whether a Fail rule fails only what it names, while the rest of the request is served.
 func failsPart(rule *Rule, r *request) bool {
-	switch r.key {
-	case wire.Fetch:
-		return !failsWholeFetch(*rule.Action.Fail)
-	case wire.Produce, wire.OffsetCommit:
-		return rule.Topic != "" || rule.Partition >= 0
-	}
-	return false
-}
-
-// failsWholeFetch are the errors that a Fetch has at its top.
-func failsWholeFetch(code wire.Code) bool {
-	switch code {
-	case wire.FetchSessionIDNotFound, wire.InvalidFetchSessionEpoch, wire.FetchSessionTopicIDError, wire.UnknownServerError:
+	switch {
+	case failsRequest(r.body, *rule.Action.Fail):
+		return false
+	case r.key == wire.Fetch, rule.Topic != "", rule.Partition >= 0:
 		return true
 	}
+	return rule.Group != "" && groupsApart(r)
+}
+
+// groupsApart tells whether a request has an entry for each of several groups.
+func groupsApart(r *request) bool {
+	switch r.key {
+	case wire.DescribeGroups, wire.DeleteGroups, wire.ConsumerGroupDescribe:
+		return true
+	case wire.OffsetFetch:
+		return r.version >= 8
+	case wire.FindCoordinator:
+		return r.version >= 4
+	}
 	return false
 }
 
-// handlePartly handles a request of which rules fail some partitions.
-func (c *Cluster) handlePartly(r *request, fn handler, failing []*Rule) (answer, error) {
+// failCode is the error of an entry that the test fails, NONE for others.
+type failCode func(*entry) wire.Code
+
+// codesOf is what rules make of the entries of a request; of several that name the same the first one counts.
+func (c *Cluster) codesOf(req kmsg.Request, rules []*Rule) failCode {
+	named := func(e *entry) wire.Code {
+		for _, rule := range rules {
+			if c.means(rule, e) {
+				return *rule.Action.Fail
+			}
+		}
+		return wire.None
+	}
+	beside := map[int]wire.Code{} // by parent
+	part(req, false, func(e *entry) bool {
+		if code := named(e); code != wire.None && beside[e.parent] == wire.None {
+			beside[e.parent] = failsBeside(req, e, code)
+		}
+		return false
+	})
+	return func(e *entry) wire.Code {
+		if code := named(e); code != wire.None {
+			return code
+		}
+		return beside[e.parent]
+	}
+}
+
+// fails is what the test wants of a topic (by name or id), NONE for to be served.
+func (r *request) failedTopic(topic string, id [16]byte) wire.Code {
+	if r.fails == nil {
+		return wire.None
+	}
+	return r.fails(&entry{ofTopic: true, topic: topic, id: id})
+}
+
+// failedPartition is the same of a partition.
+func (r *request) failedPartition(topic string, id [16]byte, index int32) wire.Code {
+	if r.fails == nil {
+		return wire.None
+	}
+	return r.fails(&entry{ofTopic: true, topic: topic, id: id, ofPartition: true, partition: index})
+}
+
+// failsItself tells whether an API's handler puts errors of a part into its answer by itself, since that depends on more than the request names: on what a session
+// has, on what is told of the cluster beside the topics, on where a page ends.
+func failsItself(key wire.Key) bool {
+	return key == wire.Fetch || key == wire.Metadata || key == wire.DescribeTopicPartitions
+}
+
+// handlePartly handles a request of which rules fail a part: what they name is taken out, the rest is handled as if it were all, and then the
+// errors are put into the answer at the places that they have in the request. serving tells that fn serves the request, not the test.
+func (c *Cluster) handlePartly(r *request, fn handler, serving bool, failing []*Rule) (answer, error) {
 	if len(failing) == 0 {
 		return r.run(fn)
 	}
-	code := func(name string, id [16]byte, p int32) (wire.Code, bool) {
-		for _, rule := range failing {
-			if c.isTopic(name, id, rule.Topic) && (rule.Partition < 0 || rule.Partition == p) {
-				return *rule.Action.Fail, true
-			}
-		}
-		return 0, false
-	}
-	switch req := r.body.(type) {
-	case *kmsg.ProduceRequest:
-		return r.producePartly(fn, req, code)
-	case *kmsg.OffsetCommitRequest:
-		return r.commitPartly(fn, req, code)
-	default: // Fetch
-		r.fails = code
+	if serving && failsItself(r.key) {
+		r.fails = c.codesOf(r.body, failing)
 		return r.run(fn)
 	}
-}
-
-// failCode is the error of a partition that the test fails.
-type failCode func(name string, id [16]byte, p int32) (wire.Code, bool)
-
-// producePartly appends the partitions that don't fail.
-func (r *request) producePartly(fn handler, req *kmsg.ProduceRequest, fails failCode) (answer, error) {
-	var failed []kmsg.ProduceResponseTopic
-	rest := *req
-	rest.Topics = nil
-	for _, t := range req.Topics {
-		keep, lost := t, kmsg.NewProduceResponseTopic()
-		keep.Partitions = nil
-		lost.Topic, lost.TopicID = t.Topic, t.TopicID
-		for _, p := range t.Partitions {
-			code, bad := fails(t.Topic, t.TopicID, p.Partition)
-			if !bad {
-				keep.Partitions = append(keep.Partitions, p)
-				continue
-			}
-			e := kmsg.NewProduceResponseTopicPartition()
-			e.Partition, e.ErrorCode, e.BaseOffset = p.Partition, int16(code), -1
-			lost.Partitions = append(lost.Partitions, e)
+	codeOf := c.codesOf(r.body, failing)
+	var codes []wire.Code // that are answered, in the order of the request
+	rest := *r
+	var left int
+	rest.body, left = part(r.body, true, func(e *entry) bool {
+		code := codeOf(e)
+		if code != wire.None && !slices.Contains(codes, code) {
+			codes = append(codes, code)
 		}
-		if len(keep.Partitions) > 0 {
-			rest.Topics = append(rest.Topics, keep)
-		}
-		if len(lost.Partitions) > 0 {
-			failed = append(failed, lost)
-		}
+		return code == wire.None
+	})
+	switch {
+	case len(codes) == 0: // what the rules named is gone by now
+		return r.run(fn)
+	case left == 0 && len(codes) == 1:
+		return errorForm(r, codes[0]), nil
 	}
-	resp := req.ResponseKind().(*kmsg.ProduceResponse)
-	if len(rest.Topics) > 0 {
-		part := *r
-		part.body = &rest
-		ans, err := part.run(fn)
+	resp := r.body.ResponseKind()
+	if left > 0 {
+		ans, err := rest.run(fn)
+		r.wait = rest.wait
 		if err != nil {
 			return nil, err
 		}
-		if served, ok := ans.(*kmsg.ProduceResponse); ok {
-			resp = served
+		served, ok := ans.(kmsg.Response)
+		if !ok {
+			return ans, nil // a Produce with acks=0
 		}
+		resp = served
 	}
-	if req.Acks == 0 {
-		if len(failed) > 0 {
-			return nil, noAnswer("a produce with acks=0 failed by the test: Kafka closes the connection")
-		}
-		return nil, nil
+	for _, code := range codes {
+		failed := *r
+		failed.body, _ = part(r.body, false, func(e *entry) bool { return codeOf(e) == code })
+		join(resp, errorForm(&failed, code).(kmsg.Response), errorForm(r, code).(kmsg.Response))
 	}
-	for _, t := range failed {
-		i := slices.IndexFunc(resp.Topics, func(o kmsg.ProduceResponseTopic) bool { return o.Topic == t.Topic && o.TopicID == t.TopicID })
-		if i < 0 {
-			resp.Topics = append(resp.Topics, t)
-		} else {
-			resp.Topics[i].Partitions = append(resp.Topics[i].Partitions, t.Partitions...)
-		}
-	}
-	return resp, nil
-}
-
-// commitPartly commits the partitions that don't fail.
-func (r *request) commitPartly(fn handler, req *kmsg.OffsetCommitRequest, fails failCode) (answer, error) {
-	var failed []kmsg.OffsetCommitResponseTopic
-	rest := *req
-	rest.Topics = nil
-	for _, t := range req.Topics {
-		keep, lost := t, kmsg.NewOffsetCommitResponseTopic()
-		keep.Partitions = nil
-		lost.Topic, lost.TopicID = t.Topic, t.TopicID
-		for _, p := range t.Partitions {
-			code, bad := fails(t.Topic, t.TopicID, p.Partition)
-			if !bad {
-				keep.Partitions = append(keep.Partitions, p)
-				continue
-			}
-			e := kmsg.NewOffsetCommitResponseTopicPartition()
-			e.Partition, e.ErrorCode = p.Partition, int16(code)
-			lost.Partitions = append(lost.Partitions, e)
-		}
-		if len(keep.Partitions) > 0 {
-			rest.Topics = append(rest.Topics, keep)
-		}
-		if len(lost.Partitions) > 0 {
-			failed = append(failed, lost)
-		}
-	}
-	resp := req.ResponseKind().(*kmsg.OffsetCommitResponse)
-	if len(rest.Topics) > 0 {
-		part := *r
-		part.body = &rest
-		ans, err := part.run(fn)
-		if err != nil {
-			return nil, err
-		}
-		resp = ans.(*kmsg.OffsetCommitResponse)
-	}
-	resp.Topics = append(resp.Topics, failed...)
 	return resp, nil
 }

@@ -67,7 +67,10 @@ func CheckFail(key wire.Key, code wire.Code) error {
 func NamesTopics(key wire.Key) bool {
 	switch key {
 	case AnyKey, wire.Produce, wire.Fetch, wire.ListOffsets, wire.OffsetForLeaderEpoch, wire.DeleteRecords, wire.OffsetCommit, wire.TxnOffsetCommit,
-		wire.OffsetFetch, wire.Metadata, wire.CreateTopics, wire.CreatePartitions, wire.DeleteTopics, wire.AddPartitionsToTxn, wire.OffsetDelete:
+		wire.OffsetFetch, wire.Metadata, wire.CreateTopics, wire.CreatePartitions, wire.DeleteTopics, wire.AddPartitionsToTxn, wire.OffsetDelete,
+		wire.WriteTxnMarkers, wire.DescribeProducers, wire.DescribeTopicPartitions, wire.ElectLeaders, wire.AlterPartitionReassignments,
+		wire.ListPartitionReassignments, wire.AlterReplicaLogDirs, wire.DescribeLogDirs, wire.DescribeQuorum,
+		wire.DescribeConfigs, wire.AlterConfigs, wire.IncrementalAlterConfigs:
 		return true
 	}
 	return false
