@@ -63,6 +63,7 @@ type classicGroup struct {
 
 	// newMemberAdded: someone came during the initial delay, which is therefore extended.
 	newMemberAdded bool
+	arrivals       arrivals // see prompt.go
 
 	joinTimer   timer // the join deadline or the initial delay
 	syncTimer   timer

@@ -95,6 +95,7 @@ func (s *Shard) joinNewMember(g *group, c Command, req *kmsg.JoinGroupRequest) {
 		t.fire = func() { s.pendingExpired(g, id) }
 		g.classic.pending[id] = t
 		s.startTimer(t, millis(req.SessionTimeoutMillis))
+		s.onItsWay(g.classic)
 		s.emit(Event{Group: g.id, Kind: EventMemberIDGiven, Member: id, ClientID: c.Client.ID, Epoch: g.classic.generation})
 		s.reply(c.Ticket, joinError(req, id, errMemberIDRequired))
 	default:
@@ -112,6 +113,7 @@ func (s *Shard) addMember(g *group, c Command, req *kmsg.JoinGroupRequest, id st
 	m := s.newMember(g, id, c.Client, req)
 	group.insert(m, req.ProtocolType)
 	group.parkJoin(m, c.Ticket, req)
+	s.arrived(group)
 	s.startTimer(&m.session, newMemberJoinTimeout)
 	e := m.event(g, EventJoined)
 	if req.Reason != nil {

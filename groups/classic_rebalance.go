@@ -37,8 +37,11 @@ func (s *Shard) prepareRebalance(g *group, why string) {
 		s.tellNews(m)
 	}
 	if from == classicEmpty {
-		d := s.cfg.InitialRebalanceDelay
-		s.startInitialDelay(g, d, max(c.rebalanceTimeout()-d, 0))
+		if d := s.cfg.InitialRebalanceDelay; s.delaysByArrivals() {
+			s.awaitArrivals(g)
+		} else {
+			s.startInitialDelay(g, d, max(c.rebalanceTimeout()-d, 0))
+		}
 		s.checkExpected(g)
 		return
 	}

@@ -133,6 +133,63 @@ func (s *Shard) delayNews(c Command, req *kmsg.HeartbeatRequest, m *classicMembe
 	return true
 }
 
+// arrivals bounds an initial delay that begins anew with each arrival.
+type arrivals struct {
+	end   time.Time // no later than this the group goes on: Kafka's bound
+	hints time.Time // after this only who joins extends the delay
+}
+
+// hintDelays is how many initial delays those may be waited for that are on their way, but have not joined.
+const hintDelays = 10
+
+// delaysByArrivals says how an initial delay ends that nobody has set. Kafka looks at the end of each delay whether somebody came within it; here it
+// is counted from the last arrival: who comes within a delay of the one before shares the generation, and the group goes on up to a delay earlier. Clients
+// that are on their way count too: started in the same instant, they get the processor one after the other.
+func (s *Shard) delaysByArrivals() bool {
+	return s.cfg.Prompt && !s.cfg.InitialRebalanceDelaySet && s.cfg.InitialRebalanceDelay > 0
+}
+
+// awaitArrivals begins an initial delay with the first member.
+func (s *Shard) awaitArrivals(g *group) {
+	c := g.classic
+	d := s.cfg.InitialRebalanceDelay
+	c.arrivals = arrivals{end: s.now.Add(max(c.rebalanceTimeout(), d)), hints: s.now.Add(hintDelays * d)}
+	c.joinTimer.kind = timerInitialDelay
+	c.joinTimer.fire = func() {
+		c.newMemberAdded = false
+		s.completeJoin(g)
+	}
+	s.startTimer(&c.joinTimer, d)
+}
+
+// arrived lets the initial delay begin anew, if it runs: a member has joined.
+func (s *Shard) arrived(c *classicGroup) { s.extendDelay(c, c.arrivals.end) }
+
+// onItsWay is arrived for a client that will join soon: it has looked the coordinator up, or was given a member id.
+func (s *Shard) onItsWay(c *classicGroup) { s.extendDelay(c, c.arrivals.hints) }
+
+func (s *Shard) extendDelay(c *classicGroup, until time.Time) {
+	if !s.delaysByArrivals() || c.state != classicPreparing || c.previous != classicEmpty || c.joinTimer.kind != timerInitialDelay || !c.joinTimer.running {
+		return
+	}
+	at := s.now.Add(s.cfg.InitialRebalanceDelay)
+	if at.After(until) {
+		at = until
+	}
+	if at.After(c.joinTimer.at) {
+		s.startTimer(&c.joinTimer, at.Sub(s.now))
+	}
+}
+
+// LookedUp tells that a client asked for the coordinator of a group, as one does that is about to join.
+func (s *Shard) LookedUp(now time.Time, id string) Effects {
+	s.begin(now)
+	if g := s.groups[id]; g != nil && g.classic != nil && s.phase == phaseActive {
+		s.onItsWay(g.classic)
+	}
+	return s.end()
+}
+
 // secondRoundWait is how long the members that lose nothing wait for the rejoin of those that do.
 const secondRoundWait = time.Second
 

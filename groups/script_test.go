@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 
 // scriptCommands are what a script can do. A client is named by its client id; what it knows (member id, generation) is kept for it.
 var scriptCommands = map[string]func(*script) error{
-	// config [initial-delay=3s] [prompt] [max-size=2] [min-session=6s] [retention=168h] [metadata-max=4096]
+	// config [initial-delay=3s] [delay-set] [prompt] [max-size=2] [min-session=6s] [retention=168h] [metadata-max=4096]
 	"config": (*script).config,
 	// topic foo [partitions=3]: creates or grows it. Without partitions: deletes it.
 	"topic": (*script).topic,
@@ -80,6 +80,8 @@ var scriptCommands = map[string]func(*script) error{
 	"release": (*script).release,
 	// expect 3 [limit=10s]
 	"expect": (*script).expect,
+	// lookup [group=g]: a client asks for the coordinator
+	"lookup": (*script).lookup,
 	// unpark c1: another frame of its connection arrives
 	"unpark": (*script).unpark,
 	// state [g]
@@ -401,6 +403,7 @@ func (w *script) config() error {
 	w.cfg.MinSessionTimeout = w.duration("min-session", w.cfg.MinSessionTimeout)
 	w.cfg.OffsetMetadataMaxBytes = w.number("metadata-max", w.cfg.OffsetMetadataMaxBytes)
 	w.cfg.OffsetsRetention = w.duration("retention", w.cfg.OffsetsRetention)
+	w.cfg.InitialRebalanceDelaySet = w.has("delay-set")
 	w.cfg.Prompt = w.cfg.Prompt || w.has("prompt")
 	w.shard.SetConfig(w.cfg)
 	return nil
@@ -766,6 +769,11 @@ func (w *script) hold() error {
 
 func (w *script) release() error {
 	w.effects(w.shard.Release(w.now, w.group(), Step(w.d.CmdArgs[0].Key)))
+	return nil
+}
+
+func (w *script) lookup() error {
+	w.effects(w.shard.LookedUp(w.now, w.group()))
 	return nil
 }
 

@@ -96,6 +96,8 @@ type Config struct {
 
 	// Prompt turns on prompt heartbeats and one assignor run per Flush; off under KafkaTimings.
 	Prompt bool
+	// InitialRebalanceDelaySet says that the operator set group.initial.rebalance.delay.ms, so that it extends as Kafka's does with Prompt too.
+	InitialRebalanceDelaySet bool
 	// ConsumerHeartbeatSet says that the operator set group.consumer.heartbeat.interval.ms, so that Prompt leaves it alone.
 	ConsumerHeartbeatSet bool
 	// ConsumerAssignmentSet says the same of group.consumer.assignment.interval.ms: Prompt has no interval otherwise.

@@ -40,6 +40,9 @@ func (r *request) findCoordinator() (answer, error) {
 		if err != nil {
 			return nil, err
 		}
+		if req.CoordinatorType == coordinatorGroup && f.code == wire.None && !r.cluster.options.KafkaTimings {
+			r.cluster.loop.post(func() { r.cluster.groups.lookedUp(f.node, key) })
+		}
 		if r.version < 4 {
 			resp.ErrorCode, resp.NodeID, resp.Host, resp.Port = int16(f.code), f.node, f.host, f.port
 			if f.code == wire.None {

@@ -102,6 +102,7 @@ func (co *coordinator) readConfig() groups.Config {
 	o := &co.c.options
 	cfg := co.c.derived(co.c.nodes[0].id).groups
 	cfg.Prompt = !o.KafkaTimings
+	_, cfg.InitialRebalanceDelaySet = o.Config["group.initial.rebalance.delay.ms"]
 	_, cfg.ConsumerHeartbeatSet = o.Config["group.consumer.heartbeat.interval.ms"]
 	_, cfg.ConsumerAssignmentSet = o.Config["group.consumer.assignment.interval.ms"]
 	cfg.GroupConfig = co.c.config.GroupSetting
@@ -382,6 +383,14 @@ func (co *coordinator) endWait(w *waitingRequest, group string) {
 		now := co.c.clock.Now()
 		co.apply(now, w.shard, w.shard.EndWait(now, group, w.ticket))
 		co.dirty[w.shard.partition] = struct{}{}
+	}
+}
+
+// lookedUp tells the shard of a group that a client is about to come. On the loop.
+func (co *coordinator) lookedUp(node int32, group string) {
+	if sh, code := co.shardOf(node, group); code == wire.None {
+		now := co.c.clock.Now()
+		co.apply(now, sh, sh.LookedUp(now, group))
 	}
 }
 
