@@ -65,6 +65,24 @@ type CommittedOffset struct {
 	ProducerID  int64 // of the open transaction, for pending offsets; else -1
 }
 
+// Epoch is a classic group's generation or a consumer group's epoch; ok is false when there is no such group.
+func (s *Shard) Epoch(id string) (epoch int32, ok bool) {
+	if g := s.groups[id]; g != nil {
+		return g.epoch(), true
+	}
+	return 0, false
+}
+
+// Committed is a group's committed offset of a partition, without the whole State.
+func (s *Shard) Committed(id, topic string, partition int32) (offset int64, ok bool) {
+	if g := s.groups[id]; g != nil {
+		var v storedOffset
+		v, ok = g.offsets.committed[topicPartition{topic, partition}]
+		return v.Offset, ok
+	}
+	return 0, false
+}
+
 // State answers how a group stands now; ok is false when there is no such group.
 func (s *Shard) State(id string) (state State, ok bool) {
 	g := s.groups[id]

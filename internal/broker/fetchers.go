@@ -72,6 +72,10 @@ func (p *partition) noteFetch(r *request, offset int64, inSession bool) {
 		}
 		f.fetched, f.positioned = true, true
 		group, client, start := f.group, f.client, p.log.LogStart()
+		if offset <= start { // nothing is skipped, whatever is committed
+			p.cluster.changed()
+			continue
+		}
 		p.cluster.loop.post(func() { p.positioned(group, client, offset, start) })
 	}
 }
@@ -79,19 +83,21 @@ func (p *partition) noteFetch(r *request, offset int64, inSession bool) {
 // positioned looks at where a new owner begins: behind the group's committed offset, or behind the log's start where there is none, it
 // has skipped records. On the loop, after all that came before the fetch.
 func (p *partition) positioned(group, client string, offset, start int64) {
-	s, ok := p.cluster.GroupState(group)
+	sh := p.cluster.shardNow(group)
+	if sh == nil {
+		return
+	}
+	epoch, ok := sh.Epoch(group)
 	if !ok {
 		return
 	}
 	from, what := start, fmt.Sprintf("the log starts at %d and nothing is committed", start)
-	for _, o := range s.Offsets {
-		if o.Topic == p.topic && o.Partition == p.index {
-			from, what = max(o.Offset, start), fmt.Sprintf("committed is %d", o.Offset)
-		}
+	if committed, ok := sh.Committed(group, p.topic, p.index); ok {
+		from, what = max(committed, start), fmt.Sprintf("committed is %d", committed)
 	}
 	if offset > from {
 		p.cluster.history.add(groups.Event{
-			At: p.cluster.clock.Now(), Group: group, Kind: EventSkipped, ClientID: client, Epoch: s.Epoch, Offset: offset,
+			At: p.cluster.clock.Now(), Group: group, Kind: EventSkipped, ClientID: client, Epoch: epoch, Offset: offset,
 			Partitions: map[string][]int32{p.topic: {p.index}},
 			Cause:      fmt.Sprintf("%s-%d is fetched from %d on, %d records are skipped: %s", p.topic, p.index, offset, offset-from, what),
 		})

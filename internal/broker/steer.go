@@ -50,15 +50,19 @@ func (c *Cluster) SteerGroup(group string, do func(now time.Time, s *groups.Shar
 
 // GroupState is a group as it stands between two steps; ok is false where there is no such group. On the loop, or from elsewhere by Look.
 func (c *Cluster) GroupState(group string) (s groups.State, ok bool) {
+	if sh := c.shardNow(group); sh != nil {
+		return sh.State(group)
+	}
+	return groups.State{}, false
+}
+
+// shardNow is the shard of a group, nil while there is none. On the loop.
+func (c *Cluster) shardNow(group string) *shard {
 	t := c.meta.Load().topics[offsetsTopic]
 	if t == nil {
-		return groups.State{}, false
+		return nil
 	}
-	sh := c.groups.shards[groupPartition(group, len(t.partitions))]
-	if sh == nil {
-		return groups.State{}, false
-	}
-	return sh.State(group)
+	return c.groups.shards[groupPartition(group, len(t.partitions))]
 }
 
 // GroupIDs are all groups, ascending. On the loop.
