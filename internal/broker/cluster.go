@@ -82,6 +82,7 @@ type Cluster struct {
 
 	// Owned by the control loop.
 	config    *config.Cluster
+	scratch   *partitionlog.Codecs // see loopCodecs
 	rand      *mathrand.Rand
 	groups    *coordinator
 	txns      *txnCoordinator
@@ -318,6 +319,14 @@ func (c *Cluster) refreshSettings() {
 		n.values.Store(c.config.Broker(n.id))
 	}
 	c.groups.configChanged()
+}
+
+// loopCodecs is the scratch memory of what reads and writes the coordinators' records; it is made when there are some. On the loop.
+func (c *Cluster) loopCodecs() *partitionlog.Codecs {
+	if c.scratch == nil {
+		c.scratch = new(partitionlog.Codecs)
+	}
+	return c.scratch
 }
 
 // uuid makes a topic, cluster or directory id. On the loop (or before it runs).

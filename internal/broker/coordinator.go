@@ -24,8 +24,7 @@ type coordinator struct {
 	config groups.Config
 	// consumerProtocol: group.coordinator.rebalance.protocols has KIP-848. It never changes, and is read off the loop.
 	consumerProtocol bool
-	dirty            map[int32]struct{} // shards that handled something in this turn
-	codecs           partitionlog.Codecs
+	dirty            map[int32]struct{}  // shards that handled something in this turn
 	voices           map[memberKey]voice // who speaks for a member
 	// handling is the request in a shard's Handle, whose events tell for whom it speaks; nil between two of them.
 	handling *waitingRequest
@@ -44,6 +43,8 @@ type shard struct {
 	log       *partition // that partition
 	node      int32      // the coordinator: leader of the partition
 	waiting   map[groups.Ticket]*waitingRequest
+	seed      rand.PCG  // of random
+	random    rand.Rand // the shard's
 }
 
 // waitingRequest is a request whose answer somebody waits for: a connection, or a scripted member.
@@ -216,9 +217,11 @@ func (co *coordinator) sortedWaiting(sh *shard) []*waitingRequest {
 // load replays the partition's log into a fresh shard.
 func (co *coordinator) load(now time.Time, p *partition, node int32) {
 	sh := &shard{partition: p.index, log: p, node: node, waiting: map[groups.Ticket]*waitingRequest{}}
+	sh.seed.Seed(co.c.rand.Uint64(), uint64(p.index))
+	sh.random = *rand.New(&sh.seed)
 	sh.Shard = groups.NewShard(co.config, groups.Deps{
 		Partition: p.index,
-		Rand:      rand.New(rand.NewPCG(co.c.rand.Uint64(), uint64(p.index))),
+		Rand:      &sh.random,
 		Metadata:  groupsMetadata{co.c.meta.Load()},
 	})
 	if err := co.replay(p, sh.Shard); err != nil {
@@ -241,7 +244,7 @@ func (co *coordinator) replay(p *partition, s *groups.Shard) error {
 	var recs []partitionlog.Record
 	for b := range p.log.Batches(p.log.LogStart()) {
 		var err error
-		if recs, err = partitionlog.DecodeBatch(recs[:0], b, &co.codecs); err != nil {
+		if recs, err = partitionlog.DecodeBatch(recs[:0], b, co.c.loopCodecs()); err != nil {
 			return err
 		}
 		for _, r := range recs {
@@ -290,7 +293,7 @@ func (co *coordinator) write(now time.Time, sh *shard, b groups.Batch) {
 	for i, r := range b.Records {
 		recs[i] = partitionlog.Record{Timestamp: now.UnixMilli(), Key: r.Key, Value: r.Value}
 	}
-	o := partitionlog.BatchOptions{Codecs: &co.codecs}
+	o := partitionlog.BatchOptions{Codecs: co.c.loopCodecs()}
 	if b.ProducerID >= 0 {
 		o.Transactional, o.ProducerID, o.ProducerEpoch, o.BaseSequence = true, b.ProducerID, b.ProducerEpoch, -1
 	}

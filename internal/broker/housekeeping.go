@@ -15,6 +15,9 @@ type task struct {
 // schedule adds a task, due first after the given time. On the loop, or before it runs.
 func (c *Cluster) schedule(name string, first time.Duration, every string, run func(now time.Time)) *task {
 	t := &task{name: name, at: c.clock.Now().Add(first), every: every, run: run}
+	if c.tasks == nil {
+		c.tasks = make([]*task, 0, 5)
+	}
 	c.tasks = append(c.tasks, t)
 	return t
 }

@@ -13,6 +13,9 @@ func (c *Cluster) StillConnected(patience time.Duration) []string {
 	for _, n := range c.nodes {
 		conns = append(conns, n.connections()...)
 	}
+	if len(conns) == 0 {
+		return nil
+	}
 	limit := make(chan struct{})
 	timer := time.AfterFunc(patience, func() { close(limit) })
 	defer timer.Stop()

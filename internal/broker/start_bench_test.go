@@ -68,3 +68,25 @@ func median(ds []time.Duration) time.Duration {
 	slices.Sort(ds)
 	return ds[len(ds)/2]
 }
+
+// BenchmarkFirstGroup is what the first group costs a cluster: its coordinator's topic and shards.
+func BenchmarkFirstGroup(b *testing.B) {
+	var finds []time.Duration
+	b.ReportAllocs()
+	for b.Loop() {
+		c := benchCluster(b, 1)
+		raw := dialRaw(b, c)
+		req := kmsg.NewPtrFindCoordinatorRequest()
+		req.Version, req.CoordinatorKeys = 4, []string{"g"}
+		t0 := time.Now()
+		if got := raw.ask(req).(*kmsg.FindCoordinatorResponse); len(got.Coordinators) != 1 {
+			b.Fatal("no answer")
+		}
+		finds = append(finds, time.Since(t0))
+		raw.nc.Close()
+		if err := c.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(median(finds)), "find-ns")
+}

@@ -261,25 +261,28 @@ func (c *Cluster) createTopics(plans []*topicPlan) {
 		for _, p := range plans {
 			c.config.CreateTopic(p.name, p.configs)
 			t := &topic{name: p.name, id: p.id, internal: isInternal(p.name), configs: c.config.Topic(p.name)}
-			t.partitions = make([]*partition, len(p.assignments))
-			cfg := logConfig(t.configs, c.derived(c.nodes[0].id))
-			for i, replicas := range p.assignments {
-				t.partitions[i] = c.newPartition(m, t, cfg, int32(i), replicas)
-			}
+			c.addTo(m, t, p.assignments)
 			m.put(t)
 		}
 	})
 }
 
-func (c *Cluster) newPartition(m *metadata, t *topic, cfg partitionlog.Config, index int32, replicas []int32) *partition {
-	p := &partition{cluster: c, topic: t.name, id: t.id, index: index}
-	p.seed.Seed(c.rand.Uint64(), 0)
-	p.random = *rand.New(&p.seed)
-	p.log = partitionlog.New(cfg, c.clock.NowMillis(), &p.random)
-	s := electLeader(&partitionState{leader: -1, epoch: -1, replicas: replicas}, m)
-	p.state.Store(s)
-	p.log.NewLeaderEpoch(s.epoch)
-	return p
+// addTo makes further partitions of a topic that isn't published yet.
+func (c *Cluster) addTo(m *metadata, t *topic, assignments [][]int32) {
+	cfg, now := logConfig(t.configs, c.derived(c.nodes[0].id)), c.clock.NowMillis()
+	t.partitions = slices.Grow(t.partitions, len(assignments))
+	made := make([]partition, len(assignments))
+	for i, replicas := range assignments {
+		p := &made[i]
+		p.cluster, p.topic, p.id, p.index = c, t.name, t.id, int32(len(t.partitions))
+		p.seed.Seed(c.rand.Uint64(), 0)
+		p.random = *rand.New(&p.seed)
+		p.log = partitionlog.New(cfg, now, &p.random)
+		s := electLeader(&partitionState{leader: -1, epoch: -1, replicas: replicas}, m)
+		p.state.Store(s)
+		p.log.NewLeaderEpoch(s.epoch)
+		t.partitions = append(t.partitions, p)
+	}
 }
 
 // electLeader gives the state of a partition for the brokers that run now: the ISR are the running replicas (they share the
@@ -321,10 +324,7 @@ func (c *Cluster) addPartitions(growths []growth) {
 		for _, g := range growths {
 			grown := *g.topic
 			grown.partitions = slices.Clone(g.topic.partitions)
-			cfg := logConfig(grown.configs, c.derived(c.nodes[0].id))
-			for _, replicas := range g.assignments {
-				grown.partitions = append(grown.partitions, c.newPartition(m, &grown, cfg, int32(len(grown.partitions)), replicas))
-			}
+			c.addTo(m, &grown, g.assignments)
 			m.put(&grown)
 		}
 	})

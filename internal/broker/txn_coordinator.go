@@ -14,7 +14,6 @@ import (
 type txnCoordinator struct {
 	c      *Cluster
 	shards map[int32]*txnShard
-	codecs partitionlog.Codecs
 }
 
 type txnShard struct {
@@ -118,7 +117,7 @@ func (tc *txnCoordinator) replay(sh *txnShard) error {
 	var recs []partitionlog.Record
 	for b := range p.log.Batches(p.log.LogStart()) {
 		var err error
-		if recs, err = partitionlog.DecodeBatch(recs[:0], b, &tc.codecs); err != nil {
+		if recs, err = partitionlog.DecodeBatch(recs[:0], b, tc.c.loopCodecs()); err != nil {
 			return err
 		}
 		for _, r := range recs {
@@ -155,7 +154,7 @@ func (tc *txnCoordinator) shardOn(node int32, id string) (*txnShard, wire.Code) 
 // apply does what a step of a shard asks for: write, send markers, tell.
 func (tc *txnCoordinator) apply(now time.Time, sh *txnShard, e transactions.Effects) {
 	for _, r := range e.Records {
-		batch, err := partitionlog.BuildBatch([]partitionlog.Record{{Timestamp: now.UnixMilli(), Key: r.Key, Value: r.Value}}, partitionlog.BatchOptions{Codecs: &tc.codecs})
+		batch, err := partitionlog.BuildBatch([]partitionlog.Record{{Timestamp: now.UnixMilli(), Key: r.Key, Value: r.Value}}, partitionlog.BatchOptions{Codecs: tc.c.loopCodecs()})
 		if err == nil {
 			err = sh.log.appendInternal(now, batch)
 		}
