@@ -76,6 +76,9 @@ func (s *Shard) consumerBeat(c Command, req *kmsg.ConsumerGroupHeartbeatRequest,
 		s.reply(c.Ticket, s.consumerLeave(c, req))
 		return
 	}
+	if mayHold {
+		s.releaseEarlier(req.Group, req.MemberID)
+	}
 	b := &beat{
 		tx: s.beginTx(req.Group), ticket: c.Ticket, client: c.Client, group: req.Group, member: req.MemberID,
 		joins: req.MemberEpoch == epochJoin,

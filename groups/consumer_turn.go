@@ -133,6 +133,15 @@ func (s *Shard) releaseNews(g *consumerGroup) {
 	}
 }
 
+// releaseEarlier lets a member's held heartbeat go when another one comes: the member has given that one up, and news in its answer would be lost.
+func (s *Shard) releaseEarlier(group, member string) {
+	if g := s.groups[group]; g != nil && g.consumer != nil {
+		if m := g.consumer.members[member]; m != nil {
+			s.releaseMember(m)
+		}
+	}
+}
+
 // releaseMember has a held heartbeat handled now.
 func (s *Shard) releaseMember(m *consumerMember) {
 	if h := m.held; h != nil {

@@ -2,6 +2,8 @@ package groups
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -213,7 +215,11 @@ func checkIndexes(s *Shard) error {
 		for name, r := range g.regexes {
 			fresh.setRegex(name, r)
 		}
-		holders := make(map[string]string)
+		type partition struct {
+			topic assignors.TopicID
+			p     int32
+		}
+		holders := make(map[partition]string)
 		for _, id := range g.order {
 			m := g.members[id]
 			fresh.setAttributes(id, m.memberAttributes)
@@ -221,9 +227,9 @@ func checkIndexes(s *Shard) error {
 			for _, set := range []ownership{m.assigned, m.pending} {
 				var err error
 				set.each(func(topic assignors.TopicID, p, _ int32) {
-					key := fmt.Sprintf("%x-%d", topic, p)
+					key := partition{topic, p}
 					if other, taken := holders[key]; taken {
-						err = fmt.Errorf("partition %s has two owners, %s and %s", key, other, id)
+						err = fmt.Errorf("partition %x-%d has two owners, %s and %s", topic, p, other, id)
 					}
 					holders[key] = id
 				})
@@ -232,14 +238,24 @@ func checkIndexes(s *Shard) error {
 				}
 			}
 		}
-		for what, pair := range map[string][2]any{
-			"order": {g.order, fresh.order}, "static": {g.static, fresh.static}, "owners": {g.owners, fresh.owners},
-			"names": {g.nameUsers, fresh.nameUsers}, "regex topics": {g.regexTopics, fresh.regexTopics}, "regexes": {g.regexUsers, fresh.regexUsers},
-			"votes": {g.votes, fresh.votes}, "classic": {g.classicMembers, fresh.classicMembers},
-			"protocols": {g.classicProtocols, fresh.classicProtocols}, "stable": {g.stableAt, fresh.stableAt},
+		for _, index := range []struct {
+			name       string
+			have, want any
+			same       bool
+		}{
+			{"order", g.order, fresh.order, slices.Equal(g.order, fresh.order)},
+			{"static", g.static, fresh.static, maps.Equal(g.static, fresh.static)},
+			{"owners", g.owners, fresh.owners, maps.EqualFunc(g.owners, fresh.owners, maps.Equal)},
+			{"names", g.nameUsers, fresh.nameUsers, maps.Equal(g.nameUsers, fresh.nameUsers)},
+			{"regex topics", g.regexTopics, fresh.regexTopics, maps.Equal(g.regexTopics, fresh.regexTopics)},
+			{"regexes", g.regexUsers, fresh.regexUsers, maps.Equal(g.regexUsers, fresh.regexUsers)},
+			{"votes", g.votes, fresh.votes, maps.Equal(g.votes, fresh.votes)},
+			{"classic", g.classicMembers, fresh.classicMembers, g.classicMembers == fresh.classicMembers},
+			{"protocols", g.classicProtocols, fresh.classicProtocols, maps.Equal(g.classicProtocols, fresh.classicProtocols)},
+			{"stable", g.stableAt, fresh.stableAt, maps.Equal(g.stableAt, fresh.stableAt)},
 		} {
-			if have, want := fmt.Sprint(pair[0]), fmt.Sprint(pair[1]); have != want {
-				return fmt.Errorf("index %s of group %s is %s, should be %s", what, id, have, want)
+			if !index.same {
+				return fmt.Errorf("index %s of group %s is %v, should be %v", index.name, id, index.have, index.want)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,28 +19,64 @@ import (
 // no partition has two owners, no client of the consumer protocol consumes what the coordinator does not hold for it, epochs don't
 // go back, the indexes are right and a replay of the log stands where the live shard stands. When the faults are over, all that
 // are there share all partitions.
+//
+// A failing seed is shrunk to the fewest random steps that still fail, and its trace is printed.
 func TestConsumerSimulator(t *testing.T) {
 	t.Parallel()
-	seeds := max(*simSeeds/20, 50)
-	if testing.Short() {
-		seeds = 50
-	}
 	if *simSeed >= 0 {
 		w := newConsumerSim(uint64(*simSeed))
-		err := w.run()
+		w.traced = true
+		err := w.run(nil)
 		t.Log(w.trace.String())
 		if err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	for seed := range seeds {
-		w := newConsumerSim(uint64(seed))
-		if err := w.run(); err != nil {
-			lines := strings.Split(w.trace.String(), "\n")
-			t.Fatalf("seed %d (run it with -sim.seed=%d): %v\n%+v\n%s", seed, seed, err, w.settings, strings.Join(lines[max(0, len(lines)-60):], "\n"))
+	seeds := *simSeeds
+	if testing.Short() {
+		seeds = min(seeds, 50)
+	}
+	var next atomic.Int64
+	for worker := range 2 {
+		t.Run(fmt.Sprint("worker-", worker), func(t *testing.T) {
+			t.Parallel()
+			for !t.Failed() {
+				seed := next.Add(1) - 1
+				if seed >= int64(seeds) {
+					return
+				}
+				if newConsumerSim(uint64(seed)).run(nil) != nil {
+					reportConsumerSim(t, uint64(seed))
+				}
+			}
+		})
+	}
+}
+
+// reportConsumerSim shrinks a failing seed and prints what is left of it.
+func reportConsumerSim(t *testing.T, seed uint64) {
+	skip := make([]bool, consumerSimSteps)
+	for n := len(skip); n > 0; n /= 2 { // first many at once
+		for i := 0; i < len(skip); i += n {
+			fewer := slices.Clone(skip)
+			for j := i; j < min(i+n, len(skip)); j++ {
+				fewer[j] = true
+			}
+			if newConsumerSim(seed).run(fewer) != nil {
+				skip = fewer
+			}
 		}
 	}
+	w := newConsumerSim(seed)
+	w.traced = true
+	err := w.run(skip)
+	lines := strings.SplitAfter(w.trace.String(), "\n")
+	const most = 400
+	if cut := len(lines) - most; cut > 0 { // it does not settle: the end tells nothing new
+		lines = append(lines[:most:most], fmt.Sprintf("... and %d lines more\n", cut))
+	}
+	t.Errorf("seed %d (all of it: -sim.seed=%d): %v\n%+v\n%s", seed, seed, err, w.settings, strings.Join(lines, ""))
 }
 
 type consumerSimSettings struct {
@@ -53,16 +90,20 @@ type consumerSimSettings struct {
 
 type consumerSim struct {
 	settings consumerSimSettings
-	rng      *rand.Rand
+	seed     uint64
+	rng      *rand.Rand // of the present step, so that others can be left out
 	cfg      Config
 	shard    *Shard
 	meta     *fakeMetadata
 	now      time.Time
 	log      []loggedRecord
+	shadow   *Shard // has only replayed, the first shadowed records
+	shadowed int
 	clients  []*simMember
 	tickets  map[Ticket]func(kmsg.Response)
 	last     Ticket
 	seq      int
+	traced   bool
 	trace    strings.Builder
 	step     int
 	epochs   map[string]int32 // group epoch by incarnation
@@ -93,7 +134,7 @@ type simMember struct {
 func newConsumerSim(seed uint64) *consumerSim {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	w := &consumerSim{
-		rng: rng,
+		seed: seed, rng: rng,
 		settings: consumerSimSettings{
 			prompt:   rng.IntN(2) == 0,
 			interval: []time.Duration{0, time.Second}[rng.IntN(2)],
@@ -116,7 +157,7 @@ func newConsumerSim(seed uint64) *consumerSim {
 	if w.settings.assignor == "range" {
 		slices.Reverse(w.cfg.Assignors)
 	}
-	w.shard = w.newShard()
+	w.shard, w.shadow = w.newShard(), w.newShard()
 	w.shard.Loaded(w.now)
 	w.meta = w.meta.with("foo", 4).with("bar", 3)
 	w.effects(w.shard.MetadataChanged(w.now, w.meta))
@@ -137,6 +178,9 @@ func (w *consumerSim) newShard() *Shard {
 }
 
 func (w *consumerSim) say(format string, args ...any) {
+	if !w.traced {
+		return
+	}
 	fmt.Fprintf(&w.trace, "%4d +%s %s\n", w.step, w.now.Sub(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), fmt.Sprintf(format, args...))
 }
 
@@ -146,8 +190,10 @@ func (w *consumerSim) effects(fx Effects) {
 			w.log = append(w.log, loggedRecord{Record: r, producer: b.ProducerID})
 		}
 	}
-	for _, e := range fx.Events {
-		w.say("  event %s", describeEvent(e))
+	if w.traced {
+		for _, e := range fx.Events {
+			w.say("  event %s", describeEvent(e))
+		}
 	}
 	for _, r := range fx.Replies {
 		answer := w.tickets[r.Ticket]
@@ -186,8 +232,21 @@ func (w *consumerSim) send(c *simMember, req kmsg.Request, lost bool, answer fun
 
 func (w *consumerSim) fault() bool { return w.rng.IntN(100) < w.settings.faults }
 
-func (w *consumerSim) run() error {
-	for w.step = range 300 {
+// consumerSimSteps are the steps with faults.
+const consumerSimSteps = 300
+
+// begin enters a step; each has its own randomness.
+func (w *consumerSim) begin(step int) {
+	w.step, w.rng = step, rand.New(rand.NewPCG(w.seed, uint64(step)))
+}
+
+// run plays the seed, without the steps to skip.
+func (w *consumerSim) run(skip []bool) error {
+	for step := range consumerSimSteps {
+		if skip != nil && skip[step] {
+			continue
+		}
+		w.begin(step)
 		w.randomStep()
 		w.effects(w.shard.Flush(w.now))
 		if err := w.check(); err != nil {
@@ -201,8 +260,8 @@ func (w *consumerSim) run() error {
 			w.start(c)
 		}
 	}
-	for range 150 {
-		w.step++
+	for i := range 150 {
+		w.begin(consumerSimSteps + i)
 		for _, c := range w.clients {
 			if c.running {
 				w.live(c)
@@ -554,11 +613,11 @@ func (w *consumerSim) check() error {
 		return fmt.Errorf("a member epoch went back")
 	}
 	if w.step%7 == 0 {
-		other := w.newShard()
-		for i, r := range w.log {
-			other.Replay(int64(i), r.Record, r.producer)
+		for ; w.shadowed < len(w.log); w.shadowed++ {
+			r := w.log[w.shadowed]
+			w.shadow.Replay(int64(w.shadowed), r.Record, r.producer)
 		}
-		if live, replayed := durable(w.shard), durable(other); live != replayed {
+		if live, replayed := durable(w.shard), durable(w.shadow); live != replayed {
 			return fmt.Errorf("the replayed state differs from the live one\nlive:\n%s\nreplayed:\n%s", live, replayed)
 		}
 	}
