@@ -26,20 +26,30 @@ const (
 // maxHistory bounds what a long-lived broker remembers; a test stays far below it.
 const maxHistory = 1 << 20
 
+// chunk is how many events are allocated at once, once there are many. What is remembered is never copied.
+const chunk = 1 << 10
+
 // history is everything that happened to groups and metadata, in the order of the control loop. Owned by the loop.
 type history struct {
-	events  []groups.Event
+	chunks  [][]groups.Event
+	n       int // events in them
 	dropped int // forgotten ones, the oldest
 	started time.Time
 }
 
 func (h *history) add(e groups.Event) {
-	if len(h.events) >= maxHistory {
-		n := maxHistory / 4
-		h.events = slices.Delete(h.events, 0, n)
-		h.dropped += n
+	last := len(h.chunks) - 1
+	if last < 0 || len(h.chunks[last]) == cap(h.chunks[last]) {
+		for h.n > maxHistory-chunk {
+			h.n -= len(h.chunks[0])
+			h.dropped += len(h.chunks[0])
+			h.chunks = slices.Delete(h.chunks, 0, 1)
+		}
+		h.chunks = append(h.chunks, make([]groups.Event, 0, min(max(h.n, 16), chunk)))
+		last = len(h.chunks) - 1
 	}
-	h.events = append(h.events, e)
+	h.chunks[last] = append(h.chunks[last], e)
+	h.n++
 }
 
 // historyAdd adds an event that is not of one group's coordinator. On the loop.
@@ -64,9 +74,11 @@ func (c *Cluster) History(group string) (events []groups.Event) {
 // HistoryNow is History for who is on the loop.
 func (c *Cluster) HistoryNow(group string) []groups.Event {
 	var events []groups.Event
-	for _, e := range c.history.events {
-		if group == "" || e.Group == group {
-			events = append(events, e)
+	for _, some := range c.history.chunks {
+		for i := range some {
+			if e := &some[i]; group == "" || e.Group == group {
+				events = append(events, *e)
+			}
 		}
 	}
 	return events

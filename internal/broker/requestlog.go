@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
@@ -24,36 +26,76 @@ const maxLogged = 4096
 // requestLog is what a connection was asked. It has a lock of its own, so that connections don't share one.
 type requestLog struct {
 	mu      sync.Mutex
-	recent  []RequestEntry // the last maxLogged, a ring once it is full
+	recent  []logged // the last maxLogged, a ring once it is full
 	next    int
+	who     *requester       // of the entry before: it is mostly the same again
 	dropped map[countKey]int // those that the ring has lost
 }
 
-type countKey struct {
-	key    wire.Key
+// logged is an entry as it is kept: a connection has thousands of them.
+type logged struct {
+	at      int64 // Unix nanoseconds
+	who     *requester
+	key     wire.Key
+	version int16
+}
+
+// requester is who asked whom, for which group.
+type requester struct {
 	client string
 	group  string
 	broker int32
+}
+
+type countKey struct {
+	key wire.Key
+	requester
+}
+
+// entry is what the log's users see.
+func (l *logged) entry() RequestEntry {
+	return RequestEntry{At: time.Unix(0, l.at), Key: l.key, Version: l.version, Client: l.who.client, Broker: l.who.broker, Group: l.who.group}
 }
 
 func (l *requestLog) add(r *request) {
 	if r.script != nil {
 		r.conn.touch() // a script's request comes through no socket
 	}
-	e := RequestEntry{At: time.Unix(0, r.conn.active.Load()), Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id}
+	who := requester{client: r.client, broker: r.node.id}
 	if IsGroupKey(r.key) {
-		if g := groupsOf(r.body); len(g) == 1 {
-			e.Group = g[0]
-		}
+		who.group = groupOf(r.body)
 	}
-	l.put(e)
-}
-
-func (l *requestLog) put(e RequestEntry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.who == nil || *l.who != who {
+		fresh := who
+		l.who = &fresh
+	}
+	l.put(logged{at: r.conn.active.Load(), who: l.who, key: r.key, version: r.version})
+}
+
+// groupOf is the one group that a request names.
+func groupOf(req kmsg.Request) string {
+	switch req := req.(type) {
+	case *kmsg.JoinGroupRequest:
+		return req.Group
+	case *kmsg.SyncGroupRequest:
+		return req.Group
+	case *kmsg.HeartbeatRequest:
+		return req.Group
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		return req.Group
+	}
+	if g := groupsOf(req); len(g) == 1 {
+		return g[0]
+	}
+	return ""
+}
+
+// put adds an entry. With l.mu held.
+func (l *requestLog) put(e logged) {
 	if l.recent == nil {
-		l.recent = make([]RequestEntry, 0, 8)
+		l.recent = make([]logged, 0, 8)
 	}
 	if len(l.recent) < maxLogged {
 		l.recent = append(l.recent, e)
@@ -63,15 +105,13 @@ func (l *requestLog) put(e RequestEntry) {
 	if l.dropped == nil {
 		l.dropped = map[countKey]int{}
 	}
-	l.dropped[countKey{old.Key, old.Client, old.Group, old.Broker}]++
+	l.dropped[countKey{old.key, *old.who}]++
 	*old = e
 	l.next = (l.next + 1) % maxLogged
 }
 
-// takeOver makes the first log that comes this one.
+// takeOver makes the first log that comes this one. With l.mu held.
 func (l *requestLog) takeOver(ended *requestLog) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if len(l.recent) > 0 || len(l.dropped) > 0 {
 		return false
 	}
@@ -84,14 +124,14 @@ func (l *requestLog) takeOver(ended *requestLog) bool {
 func (l *requestLog) absorb(ended *requestLog) {
 	ended.mu.Lock()
 	defer ended.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.takeOver(ended) {
 		return
 	}
 	for i := range ended.recent {
 		l.put(ended.recent[(ended.next+i)%len(ended.recent)])
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if len(ended.dropped) > 0 && l.dropped == nil {
 		l.dropped = map[countKey]int{}
 	}
@@ -127,8 +167,8 @@ func (c *Cluster) Requests(q RequestQuery) (count int, recent []RequestEntry) {
 	for _, l := range logs {
 		l.mu.Lock()
 		for i := range l.recent {
-			if e := &l.recent[i]; q.takes(e) {
-				recent = append(recent, *e)
+			if e := l.recent[i].entry(); q.takes(&e) {
+				recent = append(recent, e)
 			}
 		}
 		for k, n := range l.dropped {
