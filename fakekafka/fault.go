@@ -32,8 +32,8 @@ func callOf(c *broker.Call) *Call {
 // FaultRule chooses requests by API, topic, partition, group, client and broker, and says what becomes of them. It begins with [Cluster.On], and counts from the call
 // of its action on (Fail, Delay, Hold, LoseReply, Drop, Reply, Observe) until the cluster closes or Remove is called.
 //
-// Several rules on one request act in the order in which they were made. One that ends the request (Drop, Fail, Reply) ends that walk; what rules
-// before it say of the answer (Observe, LoseReply, HoldReply) is done to the answer that it makes. Under
+// Several rules on one request act in the order in which they were made. One that ends the request (Drop, Reply, a Fail that leaves nothing of it to be served)
+// ends that walk; what rules before it say of the answer (Observe, LoseReply, HoldReply) is done to the answer that it makes. Under
 // [Start] a rule that never acted fails the test by name.
 type FaultRule struct {
 	k      *Cluster
@@ -89,19 +89,22 @@ func (f *FaultRule) with(narrow func(*broker.Rule), format string, args ...any) 
 	return f
 }
 
-// Topic takes only requests that name this topic.
+// Topic takes only requests that name this topic, by name or by id, or its configs. A request for all topics names none. The rest of a request, which may name others
+// too, is failed by no Fail; the other actions do what they do to the request as a whole.
 func (f *FaultRule) Topic(name string) *FaultRule {
 	f.k.mark.Helper()
 	return f.with(func(r *broker.Rule) { r.Topic = name }, ".Topic(%q)", name)
 }
 
-// Partition takes only requests that name this partition (of Topic, if that is given).
+// Partition takes only requests that name this partition (of Topic, if that is given), and those of APIs that name topics without their partitions, such as Metadata.
+// As with Topic, a Fail is for what is named.
 func (f *FaultRule) Partition(p int32) *FaultRule {
 	f.k.mark.Helper()
 	return f.with(func(r *broker.Rule) { r.Partition = p }, ".Partition(%d)", p)
 }
 
-// Group takes only requests for this group.
+// Group takes only requests for this group. Of a request for several (DescribeGroups, DeleteGroups, ConsumerGroupDescribe, and with newer clients OffsetFetch and
+// FindCoordinator) a Fail fails this one only.
 func (f *FaultRule) Group(id string) *FaultRule {
 	f.k.mark.Helper()
 	return f.with(func(r *broker.Rule) { r.Group = id }, ".Group(%q)", id)
@@ -186,9 +189,13 @@ func (f *FaultRule) senseless(a broker.Action) error {
 	return nil
 }
 
-// Fail answers the error, where the API and its version have a place for it: at the top, or at every topic, partition or member that the
-// request names. With Topic or Partition, a Produce, a Fetch and an OffsetCommit fail for what the rule names and are served for the rest. A code that
-// Kafka never answers for the API is refused, unless Forced.
+// Fail answers the error, where the API and its version have a place for it: at the top, or at every topic, partition, group or member that the
+// request names. With Topic, Partition or Group only what these name fails, and takes no effect; the rest of the request is served, in one answer. What Kafka can't
+// tell apart fails together, too: an error that is one of the request as a whole (such as NOT_CONTROLLER for an ElectLeaders), or of a group or a transaction
+// (NOT_COORDINATOR for an OffsetFetch), fails all of that; and as a transaction gets all partitions of an AddPartitionsToTxn or none, those beside the
+// one that is named are OPERATION_NOT_ATTEMPTED.
+//
+// A code that Kafka never answers for the API is refused, unless Forced.
 func (f *FaultRule) Fail(code ErrorCode) *FaultRule {
 	f.k.mark.Helper()
 	c := wire.Code(code)

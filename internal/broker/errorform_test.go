@@ -144,6 +144,10 @@ func TestErrorsStandAtTheirLevel(t *testing.T) {
 		{wire.DescribeLogDirs, wire.ClusterAuthorizationFailed, true},
 		{wire.DescribeUserSCRAMCredentials, wire.ResourceNotFound, false},
 		{wire.DescribeUserSCRAMCredentials, wire.ClusterAuthorizationFailed, true},
+		{wire.OffsetDelete, wire.GroupSubscribedToTopic, false},
+		{wire.OffsetDelete, wire.NotCoordinator, true},
+		{wire.AddPartitionsToTxn, wire.InvalidTxnState, false},
+		{wire.AddPartitionsToTxn, wire.ClusterAuthorizationFailed, true},
 	} {
 		_, version, _ := wire.Advertised(e.key)
 		r := &request{cluster: c, node: c.nodeByID(1), key: e.key, version: version, body: filled(e.key, version)}

@@ -14,7 +14,7 @@ import (
 )
 
 // Interception is the one mechanism by which a test steers requests: faults, delays and holds are all rules; pauses stand beside it. A request meets
-// its rules in the order in which they were made, before it is handled; a rule that ends the request (Drop, Fail, Reply) ends the walk.
+// its rules in the order in which they were made, before it is handled; a rule that ends the request (Drop, Reply, a Fail that leaves nothing of it) ends the walk.
 // What the rules before that one say of the answer (LoseReply, HoldReply, Observe) is done when there is one, in the same order.
 
 // Call is a request as rules see it.
@@ -174,15 +174,19 @@ func (r *Rule) spent() bool {
 	return r.removed || r.Times > 0 && r.acted >= r.Times
 }
 
-// takes tells whether the rule acts on this request, and counts it.
-func (r *Rule) takes(c *Cluster, call *Call) bool {
+// takes tells whether the rule acts on this request, and counts it. A Fail acts only where the rules before it have left something of what it names.
+func (r *Rule) takes(c *Cluster, call *Call, left kmsg.Request) bool {
 	if r.Key != AnyKey && r.Key != call.Key || r.Client != "" && r.Client != call.Client || r.Broker != 0 && r.Broker != call.Broker {
 		return false
 	}
-	if r.Group != "" && !slices.Contains(groupsOf(call.Request), r.Group) {
+	about := call.Request
+	if r.Action.Fail != nil {
+		about = left
+	}
+	if r.Group != "" && !slices.Contains(groupsOf(about), r.Group) {
 		return false
 	}
-	if (r.Topic != "" || r.Partition >= 0) && !c.names(call, r) {
+	if (r.Topic != "" || r.Partition >= 0) && !c.names(about, call, r) {
 		return false
 	}
 	if r.spent() {
@@ -238,12 +242,13 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 	}
 	call := &Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body}
 	var after, partial []*Rule
-	ended := false // fn isn't the API's handler any more
+	left := r.body // what no rule has failed yet; nil: nothing
+	serving := true
 	for _, rule := range *list {
-		if ended {
+		if left == nil {
 			break
 		}
-		if !rule.takes(c, call) {
+		if !rule.takes(c, call, left) {
 			continue
 		}
 		a := &rule.Action
@@ -255,16 +260,17 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 			c.noteRule(rule, r, "failed with "+a.Fail.String())
 			if failsPart(rule, r) {
 				partial = append(partial, rule)
+				left = c.leftBy(r, partial)
 				continue
 			}
-			fn, ended = func(r *request) (answer, error) { return errorForm(r, *a.Fail), nil }, true
+			fn, serving, left = func(r *request) (answer, error) { return errorForm(r, *a.Fail), nil }, false, nil
 		case a.Reply != nil:
 			c.noteRule(rule, r, "answered by the test")
 			own := errorForm(r, wire.UnknownServerError)
 			if resp := c.userReply(rule, call); resp != nil {
 				own = resp
 			}
-			fn, ended, partial = func(*request) (answer, error) { return own, nil }, true, nil // it answers for everything
+			fn, serving, left, partial = func(*request) (answer, error) { return own, nil }, false, nil, nil // it answers for everything
 		case a.Delay > 0:
 			c.noteRule(rule, r, fmt.Sprintf("delayed by %s", a.Delay))
 			if err := r.conn.sleep(a.Delay); err != nil {
@@ -279,11 +285,11 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 			after = append(after, rule)
 		}
 	}
-	ans, err := c.handlePartly(r, fn, !ended, partial)
+	ans, err := c.handlePartly(r, fn, serving, partial)
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := r.body.(*kmsg.ProduceRequest); ok && p.Acks == 0 && (ended || len(partial) > 0) {
+	if p, ok := r.body.(*kmsg.ProduceRequest); ok && p.Acks == 0 && (!serving || len(partial) > 0) {
 		return nil, noAnswer("a Produce with acks=0 was failed by the test: Kafka closes the connection")
 	}
 	for _, rule := range after {
