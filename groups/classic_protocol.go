@@ -53,7 +53,7 @@ func readSubscriptionV0(b []byte) (topics []string, rest []byte, err error) {
 // ownedPartitions are those a cooperative member lists in its subscription; nil where there are none or they can't be read.
 func ownedPartitions(subscription []byte) map[string][]int32 {
 	sub, err := assignors.DecodeSubscription(subscription)
-	if err != nil {
+	if err != nil || len(sub.Owned) == 0 {
 		return nil
 	}
 	return byTopic(sub.Owned)

@@ -206,6 +206,14 @@ func (s *Shard) beginSecondRound(g *group) {
 	if c.protocolType != consumerProtocolType {
 		return
 	}
+	owned, any := make([]map[string][]int32, len(c.order)), false
+	for i, m := range c.order {
+		owned[i] = ownedPartitions(m.metadata(c.protocol))
+		any = any || owned[i] != nil
+	}
+	if !any { // every round of an eager group
+		return
+	}
 	type partition struct {
 		topic  string
 		number int32
@@ -223,8 +231,8 @@ func (s *Shard) beginSecondRound(g *group) {
 		}
 	}
 	losers, freed := 0, false
-	for _, m := range c.order {
-		for topic, partitions := range ownedPartitions(m.metadata(c.protocol)) {
+	for i, m := range c.order {
+		for topic, partitions := range owned[i] {
 			for _, p := range partitions {
 				if owner, taken := assigned[partition{topic, p}]; owner != m.id {
 					m.loses = true

@@ -39,8 +39,9 @@ type Shard struct {
 	open map[int64]map[string]struct{}
 
 	// The step that is going on.
-	now time.Time
-	fx  Effects
+	now   time.Time
+	fx    Effects
+	spare Effects // what Recycle brought back
 }
 
 // phase is where a shard stands in its life.
@@ -253,6 +254,9 @@ func (s *Shard) begin(now time.Time) {
 	if now.After(s.now) {
 		s.now = now
 	}
+	if s.fx.Batches == nil && s.fx.Replies == nil && s.fx.Events == nil {
+		s.fx, s.spare = s.spare, Effects{}
+	}
 }
 
 func (s *Shard) end() Effects {
@@ -260,6 +264,19 @@ func (s *Shard) end() Effects {
 	s.fx = Effects{}
 	return fx
 }
+
+// Recycle takes back what a step returned when its driver is done with it, so that the next step need not allocate. A driver need not call it.
+func (s *Shard) Recycle(fx Effects) {
+	if cap(fx.Events) > maxRecycled || cap(fx.Replies) > maxRecycled {
+		return
+	}
+	clear(fx.Replies)
+	clear(fx.Events)
+	s.spare = Effects{Replies: fx.Replies[:0], Events: fx.Events[:0]} // batches are small in number, and rare
+}
+
+// maxRecycled bounds what a shard keeps allocated for its next step.
+const maxRecycled = 4096
 
 // reply answers a ticket; ticket zero is nobody.
 func (s *Shard) reply(t Ticket, r kmsg.Response) {

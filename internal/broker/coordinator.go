@@ -286,6 +286,7 @@ func (co *coordinator) apply(now time.Time, sh *shard, e groups.Effects) {
 			co.c.assigned(ev)
 		}
 	}
+	sh.Recycle(e)
 }
 
 func (co *coordinator) write(now time.Time, sh *shard, b groups.Batch) {
