@@ -87,7 +87,7 @@ func offsetDeleteErrors(req *kmsg.OffsetDeleteRequest, code wire.Code) answer {
 	return resp
 }
 
-// offsetFetchErrors has the error at each partition, and where all of a group's are asked for at the group.
+// offsetFetchErrors has the error at each partition, and where none are named at the group.
 func offsetFetchErrors(req *kmsg.OffsetFetchRequest, code wire.Code) answer {
 	resp := groups.Refuse(req, int16(code)).(*kmsg.OffsetFetchResponse)
 	failed := func(partition int32) kmsg.OffsetFetchResponseGroupTopicPartition {
@@ -97,13 +97,11 @@ func offsetFetchErrors(req *kmsg.OffsetFetchRequest, code wire.Code) answer {
 	}
 	if req.Version >= 8 {
 		for i, g := range req.Groups {
-			if len(g.Topics) > 0 {
-				resp.Groups[i].ErrorCode = int16(wire.None)
-			}
 			for _, w := range g.Topics {
 				t := kmsg.NewOffsetFetchResponseGroupTopic()
 				t.Topic, t.TopicID = w.Topic, w.TopicID
 				for _, p := range w.Partitions {
+					resp.Groups[i].ErrorCode = int16(wire.None)
 					t.Partitions = append(t.Partitions, failed(p))
 				}
 				resp.Groups[i].Topics = append(resp.Groups[i].Topics, t)
@@ -111,13 +109,12 @@ func offsetFetchErrors(req *kmsg.OffsetFetchRequest, code wire.Code) answer {
 		}
 		return resp
 	}
-	if len(req.Topics) > 0 {
-		resp.ErrorCode, resp.Topics = int16(wire.None), nil
-	}
+	resp.Topics = nil
 	for _, w := range req.Topics {
 		t := kmsg.NewOffsetFetchResponseTopic()
 		t.Topic = w.Topic
 		for _, p := range w.Partitions {
+			resp.ErrorCode = int16(wire.None)
 			t.Partitions = append(t.Partitions, kmsg.OffsetFetchResponseTopicPartition(failed(p)))
 		}
 		resp.Topics = append(resp.Topics, t)

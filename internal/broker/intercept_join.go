@@ -2,6 +2,7 @@ package broker
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -27,10 +28,12 @@ func joinLists(ans, more, like reflect.Value) {
 		rank, have := spotsOf(namesIn(order)), spotsOf(has)
 		var fresh []int // of list, in the order of the request
 		for i, name := range names {
-			if at, known := have.of(name); !known {
-				fresh = append(fresh, i)
-			} else if r, known := rank.of(name); known {
+			at, known := have.of(name)
+			r, ranked := rank.of(name)
+			if known && ranked && hasLists(list.Type().Elem()) {
 				joinLists(into.Index(at), list.Index(i), order.Index(r))
+			} else {
+				fresh = append(fresh, i)
 			}
 		}
 		out := reflect.MakeSlice(list.Type(), 0, into.Len()+len(fresh))
@@ -50,6 +53,10 @@ func joinLists(ans, more, like reflect.Value) {
 		}
 		into.Set(out)
 	}
+}
+
+func hasLists(t reflect.Type) bool {
+	return slices.ContainsFunc(answerLists, func(field string) bool { _, has := t.FieldByName(field); return has })
 }
 
 // spot is what an entry of an answer is about. A topic may have an id, a name or both, by what the answer was made from.

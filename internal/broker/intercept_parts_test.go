@@ -3,6 +3,7 @@ package broker
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -612,4 +613,61 @@ func partTests() []*partTest {
 				r.Markers[0].ProducerID, r.Markers[0].ProducerEpoch, r.Markers[0].Committed = 70, 1, true
 			}},
 	}
+}
+
+// FuzzParts takes well-formed requests of little sense apart and puts the answers to both parts together: no entry is lost, and none is made up.
+func FuzzParts(f *testing.F) {
+	for seed := range uint64(3) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		r := &randomizer{Rand: rand.New(rand.NewPCG(seed, 7)), ids: [][16]byte{{1}, {2}, {}}}
+		for _, p := range partTests() {
+			for version := p.from; version <= 20 && (p.to == 0 || version <= p.to); version++ {
+				if !wire.Accepted(p.key, version) || failsItself(p.key) || p.key == wire.OffsetFetch && !aboutOffset(p.code) {
+					continue
+				}
+				sent := kmsg.RequestForKey(int16(p.key))
+				r.fill(reflect.ValueOf(sent).Elem())
+				sent.SetVersion(version)
+				if o, ok := sent.(*kmsg.OffsetFetchRequest); ok {
+					for i := range o.Groups { // one that is asked about twice is answered in one place
+						o.Groups[i].Group = fmt.Sprint(i)
+					}
+				}
+				req, err := wire.DecodeChecked(p.key, version, sent.AppendTo(nil)) // what this version has of it
+				require.NoError(t, err)
+				before := fmt.Sprintf("%+v", req)
+				side := func(wanted bool) func(*entry) bool {
+					return func(e *entry) bool {
+						name := e.topic
+						if e.id != [16]byte{} {
+							name = string(e.id[:])
+						}
+						return (len(name)+len(e.group)+int(name0(name))+int(e.partition))%2 == 0 == wanted
+					}
+				}
+				all, n := part(req, true, func(*entry) bool { return true })
+				require.Equal(t, req, all, "%s v%d", p.key, version)
+				ours, a := part(req, false, side(true))
+				theirs, b := part(req, true, side(false))
+				require.Equal(t, n, a+b, "%s v%d", p.key, version)
+				if a == 0 || b == 0 {
+					continue
+				}
+				form := func(req kmsg.Request) kmsg.Response { return errorResponse(req, p.code).(kmsg.Response) }
+				resp := form(theirs)
+				join(resp, form(ours), form(req))
+				require.Equal(t, codesIn(form(req)), codesIn(resp), "%s v%d, seed %d: %+v", p.key, version, seed, req)
+				require.Equal(t, before, fmt.Sprintf("%+v", req), "the request is left as it was")
+			}
+		}
+	})
+}
+
+func name0(name string) byte {
+	if name == "" {
+		return 0
+	}
+	return name[0]
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,10 +81,21 @@ func FuzzRequests(f *testing.F) {
 	for seed := range uint64(3) {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, seed uint64) { randomRequests(t, seed, 6) })
+	f.Fuzz(func(t *testing.T, seed uint64) { randomRequests(t, seed, 6, nil) })
 }
 
-func randomRequests(t *testing.T, seed uint64, each int) {
+// FuzzFailedRequests does the same while rules fail parts of the requests.
+func FuzzFailedRequests(f *testing.F) {
+	for seed := range uint64(2) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		randomRequests(t, seed, 6, []*Rule{{Topic: "a b", Partition: -1, Group: "g"}, {Topic: "t", Partition: 1}, {Topic: "u", Partition: -1}, {Group: "g", Partition: -1}})
+	})
+}
+
+// randomRequests sends requests, of which rules fail what they name.
+func randomRequests(t *testing.T, seed uint64, each int, rules []*Rule) {
 	t.Helper()
 	c := startCluster(t, Options{Brokers: 2, Seed: seed + 1, Topics: []TopicSpec{{Name: "t", Partitions: 2}, {Name: "u", Partitions: 1, ReplicationFactor: 2}}})
 	r := &randomizer{Rand: rand.New(rand.NewPCG(seed, 7))}
@@ -97,10 +109,19 @@ func randomRequests(t *testing.T, seed uint64, each int) {
 			}
 		}
 	}}})
+	var failing atomic.Bool
+	for _, rule := range rules {
+		rule.Key, rule.Name, rule.When = AnyKey, "a failure", func(*Call) bool { return failing.Load() }
+		code := wire.UnknownServerError
+		rule.Action.Fail = &code
+		c.AddRule(rule)
+	}
 	for _, key := range wire.Keys() {
+		failing.Store(false)
 		dialRaw(t, c).ask(createRequest(newTopic("t", 2, 1), newTopic("u", 1, 2))) // they may have been deleted
 		m := c.meta.Load()
 		r.ids = [][16]byte{m.topics["t"].id, m.topics["u"].id, {9}, {}}
+		failing.Store(true)
 		for version := int16(0); version <= 20; version++ {
 			if c.handlers[key] == nil || !wire.Accepted(key, version) {
 				continue
@@ -119,7 +140,13 @@ func randomRequests(t *testing.T, seed uint64, each int) {
 			}
 		}
 	}
+	failing.Store(false)
 	dialRaw(t, c).ask(topicsRequest("t"))
+	for i, rule := range rules {
+		if i > 0 { // the first one hardly ever finds what it names
+			require.Positive(t, rule.Acted(), "rule %d, seed %d", i, seed)
+		}
+	}
 }
 
 func requireAnsweredOrClosed(t *testing.T, nc net.Conn, format string, args ...any) {
