@@ -280,3 +280,34 @@ func TestNothingIsSkippedBehindACommit(t *testing.T) {
 	g.AwaitFetching(t)
 	g.RequireNothingSkipped(t)
 }
+
+// TestASlipOfThePenIsNamed: a group, topic, partition or member that isn't there is said to be missing, and nothing passes by it.
+func TestASlipOfThePenIsNamed(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 6), fakekafka.ManualClock(start), fakekafka.WaitLimit(50*time.Millisecond))
+	k.JoinAll("billing", members(2, inRange)...)
+	g, biling := k.Group("billing"), k.Group("biling")
+	g.AwaitStable(t, 2)
+	released := g.Hold(fakekafka.Commit)
+	released.Release()
+	for _, c := range []struct {
+		says string
+		do   func(tb testing.TB)
+	}{
+		{`of groups there are ["billing"]`, func(tb testing.TB) { biling.AwaitStable(tb, 2) }},
+		{"there was: no such group", func(tb testing.TB) { biling.RequireLag(tb, 0) }},
+		{"there was: no such group", biling.RequireNoDoubleOwner},
+		{"there was: no such group", biling.RequireNothingSkipped},
+		{"there was: no such group", biling.RequireSticky},
+		{"give a number from 0 on", func(tb testing.TB) { g.AwaitStable(tb, -1) }},
+		{`nobody owns it; there is no topic "ordres"`, func(tb testing.TB) { g.RequireOwner(tb, "ordres", 0, "worker-1") }},
+		{`topic "orders" has no partition 6; it has 6`, func(tb testing.TB) { g.AwaitOwner(tb, "orders", 6, "worker-1") }},
+		{`worker-1 owns it; no member is called "wroker-1"`, func(tb testing.TB) { g.RequireOwner(tb, "orders", 0, "wroker-1") }},
+		{`no committed offset; there is no topic "ordres"`, func(tb testing.TB) { g.RequireCommitted(tb, "ordres", 0, 1) }},
+		{`fakekafka: wanted no more records in topic ordres: there is no topic`, func(tb testing.TB) { k.Topic("ordres").RequireNoMore(tb) }},
+		{"it was released", released.Await},
+		{"0; no client sent any", func(tb testing.TB) { k.Requests(fakekafka.Produce).From("worker-1").AwaitCount(tb, 1) }},
+	} {
+		require.Contains(t, failure(t, c.do), c.says)
+	}
+}

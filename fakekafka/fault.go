@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,15 +90,15 @@ func (f *FaultRule) with(narrow func(*broker.Rule), format string, args ...any) 
 	return f
 }
 
-// Topic takes only requests that name this topic, by name or by id, or its configs. A request for all topics names none. The rest of a request, which may name others
-// too, is failed by no Fail; the other actions do what they do to the request as a whole.
+// Topic takes only requests that name this topic, by name or by id, or its configs. A request for all topics names none. Of a request that names other topics, too, a Fail
+// fails only what is about this one; the other actions are done to the whole request.
 func (f *FaultRule) Topic(name string) *FaultRule {
 	f.k.mark.Helper()
 	return f.with(func(r *broker.Rule) { r.Topic = name }, ".Topic(%q)", name)
 }
 
 // Partition takes only requests that name this partition (of Topic, if that is given), and those of APIs that name topics without their partitions, such as Metadata.
-// As with Topic, a Fail is for what is named.
+// As with Topic, a Fail fails only what is named.
 func (f *FaultRule) Partition(p int32) *FaultRule {
 	f.k.mark.Helper()
 	return f.with(func(r *broker.Rule) { r.Partition = p }, ".Partition(%d)", p)
@@ -266,13 +267,14 @@ func (f *FaultRule) Remove() { f.k.b.RemoveRule(f.rule) }
 
 // Hold is a place where requests, or a group, stand until the test releases them.
 type Hold struct {
-	k     *Cluster
-	gate  *broker.Gate // of requests; nil for a step inside the coordinator
-	rule  *broker.Rule
-	group *Group
-	step  Step
-	once  sync.Once // it is opened
-	left  string    // what stood here when the test's function had ended; "" for nothing
+	k        *Cluster
+	gate     *broker.Gate // of requests; nil for a step inside the coordinator
+	rule     *broker.Rule
+	group    *Group
+	step     Step
+	once     sync.Once // it is opened
+	released atomic.Bool
+	left     string // what stood here when the test's function had ended; "" for nothing
 }
 
 // Name says what is held, for messages.
@@ -296,13 +298,16 @@ func (h *Hold) standing() (bool, string) {
 	}
 	w := h.gate.Waiting()
 	if len(w) == 0 {
-		return false, fmt.Sprintf("nothing stands there (%d requests have)", h.gate.Ever())
+		return false, fmt.Sprintf("nothing stands there (%s did)", count(h.gate.Ever(), "request"))
 	}
 	return true, w[0].String()
 }
 
-// Reached waits until something stands at the hold.
+// Reached waits until something stands at the hold. After Release it is an error at once: nothing can.
 func (h *Hold) Reached(ctx context.Context) error {
+	if h.released.Load() {
+		return fmt.Errorf("fakekafka: wanted something that stands at %s; it was released, and nothing stops there any more: call Await before Release", h.Name())
+	}
 	err := h.k.await(ctx, "something that stands at "+h.Name(), h.standing)
 	if err != nil && h.group != nil {
 		return h.group.failed(err)
@@ -318,6 +323,7 @@ func (h *Hold) Await(tb testing.TB) {
 
 // Release lets go what stands here, and ends the hold.
 func (h *Hold) Release() {
+	h.released.Store(true)
 	h.k.holds.remove(h)
 	h.once.Do(h.open)
 }

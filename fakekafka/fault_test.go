@@ -29,6 +29,29 @@ func TestFailFailsWhatItNames(t *testing.T) {
 	require.Equal(t, []int64{1, 1, 2}, []int64{k.Topic("orders").EndOffset(0), k.Topic("orders").EndOffset(1), k.Topic("orders").EndOffset(2)})
 }
 
+// A request about several topics, or several groups, fails for the one that the rule names.
+func TestFailFailsOneOfSeveral(t *testing.T) {
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1), fakekafka.Topic("refunds", 1))
+	r := dialRaw(t, k, "client")
+	k.On(fakekafka.Metadata).Topic("orders").Fail(fakekafka.LeaderNotAvailable)
+	metadata := versioned(kmsg.NewPtrMetadataRequest(), 12)
+	for _, name := range []string{"orders", "refunds"} {
+		mt := kmsg.NewMetadataRequestTopic()
+		mt.Topic = &name
+		metadata.Topics = append(metadata.Topics, mt)
+	}
+	told := r.ask(metadata).(*kmsg.MetadataResponse)
+	require.Len(t, told.Brokers, 1)
+	require.Equal(t, []int16{int16(fakekafka.LeaderNotAvailable), 0}, []int16{told.Topics[0].ErrorCode, told.Topics[1].ErrorCode})
+	require.Len(t, told.Topics[1].Partitions, 1)
+
+	k.On(fakekafka.FindCoordinator).Group("billing").Fail(fakekafka.CoordinatorNotAvailable)
+	find := versioned(kmsg.NewPtrFindCoordinatorRequest(), 4)
+	find.CoordinatorKeys = []string{"shipping", "billing"}
+	found := r.ask(find).(*kmsg.FindCoordinatorResponse).Coordinators
+	require.Equal(t, []int16{0, int16(fakekafka.CoordinatorNotAvailable)}, []int16{found[0].ErrorCode, found[1].ErrorCode})
+}
+
 func TestAfterFromAndWhen(t *testing.T) {
 	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
 	one, two := dialRaw(t, k, "one"), dialRaw(t, k, "two")

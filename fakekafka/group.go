@@ -207,6 +207,9 @@ func samePartitions(a, b map[string][]int32) bool {
 
 // Stable waits until the group is stable with n members; the context bounds the wait.
 func (g *Group) Stable(ctx context.Context, n int) error {
+	if n < 0 {
+		return g.failed(fmt.Errorf("wanted a stable group of %d members: give a number from 0 on", n))
+	}
 	return g.failed(g.k.await(ctx, "a stable group of "+count(n, "member"), func() (bool, string) { return g.stable(n) }))
 }
 
@@ -311,6 +314,17 @@ func ownerIn(s GroupState, topic string, partition int32) (MemberState, bool) {
 	return MemberState{}, false
 }
 
+// misnamed says that a partition isn't there, for messages; "" where it is.
+func (g *Group) misnamed(topic string, partition int32) string {
+	switch n, err := g.k.b.Partitions(topic); {
+	case err != nil:
+		return "; " + err.Error()
+	case partition < 0 || partition >= n:
+		return fmt.Sprintf("; topic %q has no partition %d; it has %d", topic, partition, n)
+	}
+	return ""
+}
+
 func (g *Group) hasOwner(topic string, partition int32, member string) func() (bool, string) {
 	return func() (bool, string) {
 		s, ok := g.k.b.GroupState(g.id)
@@ -321,10 +335,17 @@ func (g *Group) hasOwner(topic string, partition int32, member string) func() (b
 		if owned && (owner.ClientID == member || owner.InstanceID == member && member != "" || owner.ID == member) {
 			return true, ""
 		}
-		if !owned {
-			return false, "nobody owns it: " + summary(s)
+		saw := "nobody owns it"
+		if owned {
+			saw = memberLabel(owner) + " owns it"
 		}
-		return false, memberLabel(owner) + " owns it: " + summary(s)
+		saw += g.misnamed(topic, partition)
+		if !slices.ContainsFunc(s.Members, func(m MemberState) bool {
+			return m.ClientID == member || m.InstanceID == member && member != "" || m.ID == member
+		}) {
+			saw += fmt.Sprintf("; no member is called %q", member)
+		}
+		return false, saw + ": " + summary(s)
 	}
 }
 
@@ -367,7 +388,7 @@ func (g *Group) hasCommitted(topic string, partition int32, offset int64) func()
 		}
 		have, ok := committedIn(s, topic, partition)
 		if !ok {
-			return false, "no committed offset"
+			return false, "no committed offset" + g.misnamed(topic, partition)
 		}
 		return have >= offset, fmt.Sprintf("offset %d", have)
 	}
@@ -391,7 +412,7 @@ func (g *Group) RequireCommitted(tb testing.TB, topic string, partition int32, o
 		s, _ := g.k.b.GroupState(g.id)
 		have, ok := committedIn(s, topic, partition)
 		if !ok {
-			return false, "no committed offset"
+			return false, "no committed offset" + g.misnamed(topic, partition)
 		}
 		return have == offset, fmt.Sprintf("offset %d", have)
 	})))
@@ -476,10 +497,13 @@ func (g *Group) AwaitLag(tb testing.TB, n int64) {
 	g.k.within(tb, func(ctx context.Context) error { return g.LagAtMost(ctx, n) })
 }
 
-// RequireLag fails the test unless the group's lag is exactly n now.
+// RequireLag fails the test unless the group's lag is exactly n now. A group that doesn't exist lags behind everything.
 func (g *Group) RequireLag(tb testing.TB, n int64) {
 	tb.Helper()
 	check(tb, g.failed(g.k.now(fmt.Sprintf("a lag of %d", n), func() (bool, string) {
+		if _, ok := g.k.b.GroupState(g.id); !ok {
+			return false, "no such group"
+		}
 		lag, saw := g.lag()
 		return lag == n, saw
 	})))

@@ -22,7 +22,7 @@ func (m *MemberHandle) find() (found MemberState, err error) {
 	m.g.k.b.Look(func() {
 		s, ok := m.g.k.b.GroupState(m.g.id)
 		if !ok {
-			err = fmt.Errorf("there is no group %q", m.g.id)
+			err = fmt.Errorf("there is no group %q; there %s", m.g.id, listed(m.g.k.b.GroupIDs()))
 			return
 		}
 		found, err = broker.ResolveMember(s, m.name)

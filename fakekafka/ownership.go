@@ -2,6 +2,7 @@ package fakekafka
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -197,9 +198,18 @@ func interruptions(o *ownerships) []Interruption {
 // DoubleOwners lists, over the whole history, each time a partition was given to a member while another still owned it.
 func (g *Group) DoubleOwners() []string { return replayOwnership(g.History()).doubles }
 
-// RequireNoDoubleOwner fails the test if ever, over the whole history, a partition was given to a member while another still owned it.
+// judged wants a history to judge: of a group that never was, such as one whose name has a slip of the pen, nothing is proved.
+func (g *Group) judged() error {
+	if len(g.History()) > 0 {
+		return nil
+	}
+	return g.failed(errors.New("wanted a history to judge; there was: no such group"))
+}
+
+// RequireNoDoubleOwner fails the test if ever, over the whole history, a partition was given to a member while another still owned it; and where the group has no history.
 func (g *Group) RequireNoDoubleOwner(tb testing.TB) {
 	tb.Helper()
+	check(tb, g.judged())
 	if d := g.DoubleOwners(); len(d) > 0 {
 		check(tb, g.failed(fmt.Errorf("wanted never two owners of a partition; there was: %s", strings.Join(d, "; "))))
 	}
@@ -217,9 +227,10 @@ func (g *Group) Skipped() []string {
 	return skipped
 }
 
-// RequireNothingSkipped fails the test if ever a new owner began to fetch behind records that the group had not committed.
+// RequireNothingSkipped fails the test if ever a new owner began to fetch behind records that the group had not committed; and where the group has no history.
 func (g *Group) RequireNothingSkipped(tb testing.TB) {
 	tb.Helper()
+	check(tb, g.judged())
 	if s := g.Skipped(); len(s) > 0 {
 		check(tb, g.failed(fmt.Errorf("wanted every record to be offered to an owner; skipped were: %s", strings.Join(s, "; "))))
 	}

@@ -3,6 +3,8 @@ package fakekafka
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,9 +55,28 @@ func (q *RequestQuery) Counted(ctx context.Context, n int) error {
 		return have >= n, fmt.Sprint(have)
 	})
 	if err != nil {
-		return fmt.Errorf("fakekafka: %w", err)
+		return fmt.Errorf("fakekafka: %w%s", err, q.others())
 	}
 	return nil
+}
+
+// others says who sent such requests beside those that are asked for.
+func (q *RequestQuery) others() string {
+	if q.q.Client == "" && q.q.Group == "" && q.q.Broker == 0 {
+		return ""
+	}
+	n, recent := q.k.b.Requests(broker.RequestQuery{Key: q.q.Key})
+	if n == 0 {
+		return "; no client sent any"
+	}
+	var from []string
+	for _, e := range recent {
+		if c := fmt.Sprintf("%q", e.Client); len(from) < 5 && !slices.Contains(from, c) {
+			from = append(from, c)
+		}
+	}
+	slices.Sort(from)
+	return fmt.Sprintf("; with those of others %d came, from %s", n, strings.Join(from, ", "))
 }
 
 // AwaitCount waits until there were at least n: that a client has asked, not that it was answered.

@@ -51,7 +51,7 @@ func Ignore(apis ...string) Option {
 	return func(o *options) error {
 		for _, a := range apis {
 			if !knownAPI(a) {
-				return fmt.Errorf("Ignore(%q): Kafka has no API of this name", a)
+				return fmt.Errorf("Ignore(%q): Kafka has no API of this name; they are named as the constants here, such as %q", a, ShareFetch)
 			}
 			o.ignored[a] = true
 		}
@@ -146,6 +146,7 @@ func (k *Cluster) standsAt(h *Hold) (stands bool, what string) {
 
 // report prints what helps to understand a failed test: each group's timeline as far as no failure has shown it, and the seed.
 func (k *Cluster) report() {
+	k.tb.Helper()
 	var ids []string
 	k.b.Look(func() { ids = k.b.GroupIDs() })
 	for _, id := range ids {

@@ -35,6 +35,8 @@ const (
 	Leave Step = "Leave"
 )
 
+var steps = []Step{JoinBarrier, Join, Sync, Assign, RevokeAck, Commit, Beat, Leave}
+
 // Hold stops the group at a step from now on: what comes there stands until the hold is released. Other groups go on. Two holds and an order of release
 // replay any race on purpose.
 func (g *Group) Hold(step Step) *Hold {
@@ -49,7 +51,7 @@ func (g *Group) Hold(step Step) *Hold {
 	h.gate = g.k.b.NewGate(fmt.Sprintf("Group(%q).Hold(%s)", g.id, step))
 	when, key := stepRequests(step)
 	if when == nil {
-		_ = g.k.steered(h.gate.Name, fmt.Errorf("there is no step %q", step))
+		_ = g.k.steered(h.gate.Name, fmt.Errorf("there is no step %q; there are %q", step, steps))
 		return h
 	}
 	h.rule = &broker.Rule{Key: key, Partition: -1, Group: g.id, Internal: true, Name: h.gate.Name, When: when, Action: broker.Action{Hold: h.gate}}

@@ -223,9 +223,11 @@ func leastMoved(o *ownerships) int {
 
 // RequireSticky fails the test if, since the group was last at rest before a member came or went, more partitions have left a member that stayed than an even
 // spread asks for. Where members came or went while the group still rebalanced, that is what each run of the assignor had to move, added up: a partition that had to
-// move for the first of them need not be where it would have gone had all come at once. It is meant for groups whose members subscribe to the same topics.
+// move for the first of them need not be where it would have gone had all come at once. It is meant for groups whose members subscribe to the same topics, and
+// fails where the group has no history.
 func (g *Group) RequireSticky(tb testing.TB) {
 	tb.Helper()
+	check(tb, g.judged())
 	o := replayOwnership(g.History())
 	moved, least := movedIn(o, memberIDs(g.State())), leastMoved(o)
 	if len(moved) <= least {

@@ -17,8 +17,25 @@ func (g *Group) Timeline() string {
 // failureEvents is how much of a timeline a failure shows: a thousand members write thousands of lines.
 const failureEvents = 150
 
+// listed says which groups there are, for messages.
+func listed(groups []string) string {
+	const most = 20
+	switch n := len(groups); {
+	case n == 0:
+		return "is none"
+	case n > most:
+		return fmt.Sprintf("are %q and %d more", groups[:most], n-most)
+	}
+	return fmt.Sprintf("are %q", groups)
+}
+
 // recent is the last of these events for a failure, from the first on that isn't known yet.
 func (g *Group) recent(events []Event, known int) string {
+	if len(events) == 0 { // perhaps the name is a slip of the pen
+		var others []string
+		g.k.b.Look(func() { others = g.k.b.GroupIDs() })
+		return g.head() + fmt.Sprintf("\n     (nothing has happened; of groups there %s)\n", listed(others))
+	}
 	from, note := known, ""
 	if hidden := len(events) - known - failureEvents; hidden > 0 {
 		from += hidden

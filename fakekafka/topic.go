@@ -413,7 +413,9 @@ func (t *TopicHandle) RequireNoMore(tb testing.TB) {
 	m.mu.Lock()
 	unseen, err := t.unseen()
 	m.mu.Unlock()
-	check(tb, err)
+	if err != nil {
+		tb.Fatalf("fakekafka: wanted no more records in topic %s: %v", t.name, err)
+	}
 	if len(unseen) > 0 {
 		tb.Fatalf("fakekafka: wanted no more records in topic %s; there was %s:%s", t.name, count(len(unseen), "record"), strings.ReplaceAll(rest(unseen, 0), ", not compared", ""))
 	}
@@ -422,18 +424,18 @@ func (t *TopicHandle) RequireNoMore(tb testing.TB) {
 // EndOffset is the offset that the next record of a partition gets.
 func (t *TopicHandle) EndOffset(partition int32) int64 {
 	t.k.mark.Helper()
-	_, end := t.ends(partition)
+	_, end := t.ends("EndOffset", partition)
 	return end
 }
 
 // LogStart is the first offset of a partition that can be fetched.
 func (t *TopicHandle) LogStart(partition int32) int64 {
 	t.k.mark.Helper()
-	start, _ := t.ends(partition)
+	start, _ := t.ends("LogStart", partition)
 	return start
 }
 
-func (t *TopicHandle) ends(partition int32) (start, end int64) {
+func (t *TopicHandle) ends(what string, partition int32) (start, end int64) {
 	t.k.mark.Helper()
 	start, end, ok := t.k.b.LogEnds(t.name, partition)
 	if !ok {
@@ -441,7 +443,7 @@ func (t *TopicHandle) ends(partition int32) (start, end int64) {
 		if err == nil {
 			err = errors.New("the cluster is closed")
 		}
-		_ = t.k.steered("Offsets of topic "+t.name, err)
+		_ = t.k.steered(what+" of topic "+t.name, err)
 	}
 	return start, end
 }

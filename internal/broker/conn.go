@@ -105,7 +105,7 @@ func (e errNoAnswer) Error() string { return e.why }
 // noAnswer is the error of a handler that wants the connection closed unanswered.
 func noAnswer(format string, args ...any) error { return errNoAnswer{fmt.Sprintf(format, args...)} }
 
-var errClosed = errors.New("the broker is closing")
+var errClosed = errors.New("the cluster is closed")
 
 func (c *conn) serve() { c.end(c.loop(c.next())) }
 

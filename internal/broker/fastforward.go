@@ -16,7 +16,7 @@ import (
 // after each step until everybody has done what they can do without any time passing.
 func (c *Cluster) FastForward(d, limit time.Duration, rest func()) error {
 	if d < 0 {
-		return fmt.Errorf("FastForward(%s): time doesn't go back", d)
+		return errors.New("time doesn't go back: give 0 or more")
 	}
 	var target time.Time
 	ok := c.loop.do(func() {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/fakekafka/fakekafka/internal/config"
@@ -50,6 +51,9 @@ func (n *node) start() error {
 // open opens the listener. Who connects waits until begin.
 func (n *node) open() error {
 	l, err := n.cluster.network.Listen(n.listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("broker %d can't listen on %s: %w; another program has this port: port 0 takes a free one", n.id, n.listen, err)
+	}
 	if err != nil {
 		return fmt.Errorf("broker %d can't listen on %s: %w", n.id, n.listen, err)
 	}

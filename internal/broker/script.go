@@ -511,7 +511,7 @@ func (s *Script) Ask(done <-chan struct{}, req kmsg.Request) (kmsg.Response, err
 		s.c.Rest() // others may have something to do now
 		return resp, nil
 	case <-done:
-		return nil, fmt.Errorf("%s of %q for group %q was not answered in time", r.key, s.spec.Client, s.group)
+		return nil, fmt.Errorf("%s of %q for group %q was not answered in time: is it paused, or does it stand at a hold?", r.key, s.spec.Client, s.group)
 	}
 }
 

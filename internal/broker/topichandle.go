@@ -56,6 +56,11 @@ func (c *Cluster) TopicID(name string) (id [16]byte, partitions int32, err error
 
 // ProduceTo appends records to a partition, in one batch, as a producer's request would; it answers the first one's offset.
 func (c *Cluster) ProduceTo(name string, index int32, recs []partitionlog.Record) (int64, error) {
+	select {
+	case <-c.closing:
+		return 0, errClosed
+	default:
+	}
 	p, err := c.needPartition(name, index)
 	if err != nil {
 		return 0, err
