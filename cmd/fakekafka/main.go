@@ -103,11 +103,16 @@ func parse(args []string, stdout, stderr io.Writer) (opts []fakekafka.Option, do
 	timings := fs.Bool("kafka-timings", false, "take as long as Apache Kafka does: rebalances in seconds instead of milliseconds")
 	level := fs.String("log-level", "warn", "what is logged on standard error: debug, info, warn or error")
 	showVersion := fs.Bool("version", false, "print the version and the version of Apache Kafka that it equals")
+	help := fs.Usage
+	fs.Usage = func() {} // of a mistake one line is said, and not behind all flags
+	fs.SetOutput(io.Discard)
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
+			fs.SetOutput(stderr)
+			help()
 			return nil, true, err
 		}
-		return nil, false, errors.New("see -help")
+		return nil, false, fmt.Errorf("%w; see -help", err)
 	}
 	if fs.NArg() > 0 {
 		return nil, false, fmt.Errorf("%q is not a flag; see -help", fs.Arg(0))
