@@ -2,6 +2,7 @@ package broker
 
 import (
 	"reflect"
+	"sync"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -24,6 +25,26 @@ type entry struct {
 // requestLists are the fields of requests, and of what is in their lists, that hold entries or lists of them.
 var requestLists = []string{"Groups", "CoordinatorKeys", "Transactions", "Markers", "Dirs", "Topics", "TopicNames", "Partitions", "Resources"}
 
+// listsIn are the requestLists that a type of struct has, found once for each.
+var listsIn sync.Map
+
+// listField says which field is which list.
+type listField struct{ list, field int }
+
+func listsOf(t reflect.Type) []listField {
+	if known, ok := listsIn.Load(t); ok {
+		return known.([]listField)
+	}
+	var found []listField
+	for i, name := range requestLists {
+		if f, has := t.FieldByName(name); has {
+			found = append(found, listField{i, f.Index[0]})
+		}
+	}
+	listsIn.Store(t, found)
+	return found
+}
+
 // part is a copy of a request with the entries that keep takes, and how many these are. A topic without partitions has no entry; it stays if bare.
 func part(req kmsg.Request, bare bool, keep func(*entry) bool) (kmsg.Request, int) {
 	p := reflect.New(reflect.TypeOf(req).Elem())
@@ -34,9 +55,9 @@ func part(req kmsg.Request, bare bool, keep func(*entry) bool) (kmsg.Request, in
 
 // keepIn replaces the lists of a struct by what is kept of them.
 func keepIn(v reflect.Value, around entry, bare bool, keep func(*entry) bool) (had, kept int) {
-	for _, name := range requestLists {
-		list := v.FieldByName(name)
-		if !list.IsValid() || list.Len() == 0 {
+	for _, f := range listsOf(v.Type()) {
+		name, list := requestLists[f.list], v.Field(f.field)
+		if list.Len() == 0 {
 			continue
 		}
 		rest := reflect.MakeSlice(list.Type(), 0, 0)
