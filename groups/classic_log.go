@@ -44,6 +44,7 @@ func (s *Shard) applyClassicGroup(r Record) {
 		g = s.addGroup(key.Group)
 	}
 	if s.phase == phaseLoading {
+		g.consumer = nil // one that was forgotten without a record: see forgetDoomed
 		s.adoptClassic(g, value)
 		return
 	}

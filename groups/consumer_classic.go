@@ -24,7 +24,11 @@ func (s *Shard) joinConsumerGroup(g *group, c Command, req *kmsg.JoinGroupReques
 			return true
 		}
 		tx := s.beginTx(g.id)
-		s.endEmptyConsumer(tx, g)
+		if g.consumer.doomed {
+			s.forgetDoomed(tx, g)
+		} else {
+			s.endEmptyConsumer(tx, g)
+		}
 		tx.commit()
 		s.emit(Event{Group: g.id, Kind: EventConverted, Cause: "a classic member joins the empty consumer group"})
 		return false
@@ -57,6 +61,18 @@ func (s *Shard) endEmptyConsumer(tx *consumerTx, g *group) {
 	for _, r := range s.consumerTombstones(g) {
 		tx.add(r)
 	}
+}
+
+// forgetDoomed lets go of a consumer group that Kafka has forgotten without a record: its old ones stay in the log.
+func (s *Shard) forgetDoomed(tx *consumerTx, g *group) {
+	was := g.consumer
+	s.stopTimer(was.assign)
+	tx.undo = append(tx.undo, func() {
+		s.groups[g.id] = g
+		g.consumer = was
+	})
+	g.consumer = nil
+	s.dropIfBare(g)
 }
 
 // classicJoins has the checks of such a join in Kafka's order; it ends in the steps that a heartbeat takes as well.
@@ -101,11 +117,9 @@ func (s *Shard) classicJoins(b *beat, group *group, req *kmsg.JoinGroupRequest) 
 		return errUnknownServerError
 	}
 	b.owned = owned
+	downgrades := false
 	if replaced != nil {
-		if s.mayDowngradeFor(g, replaced) {
-			s.downgradeForStatic(b, group, replaced, attributes, req)
-			return errNone
-		}
+		downgrades = s.mayDowngradeFor(g, replaced)
 		m = s.takeOver(b, g, replaced)
 	}
 	if m != nil {
@@ -120,6 +134,9 @@ func (s *Shard) classicJoins(b *beat, group *group, req *kmsg.JoinGroupRequest) 
 		if m.regex != "" {
 			b.cause = fmt.Sprintf("%s joined with the classic protocol, without its expression /%s/", nameOf(m), m.regex)
 		}
+	}
+	if downgrades {
+		return s.downgradeForStatic(b, group, m, attributes, req)
 	}
 	if r := s.subscribeAndReconcile(b, g, attributes, m == nil); r != nil {
 		return r.code

@@ -208,7 +208,7 @@ func (s *Shard) groupForBeat(b *beat) (*consumerGroup, *refusal) {
 	g := s.groups[b.group]
 	switch {
 	case g != nil && g.consumer != nil && g.consumer.doomed && b.joins:
-		s.endEmptyConsumer(b.tx, g)
+		s.forgetDoomed(b.tx, g)
 		return nil, nil
 	case g != nil && g.consumer != nil && !g.consumer.doomed:
 		return g.consumer, nil
@@ -272,9 +272,7 @@ func (s *Shard) goAway(g *consumerGroup, m *consumerMember) {
 	next := m.memberAssignment
 	next.epoch, next.pending, next.assigned = epochLeaveStatic, nil, m.assigned.withEpoch(0)
 	tx := s.beginTx(g.id)
-	if !next.equal(m.memberAssignment) {
-		tx.putCurrent(m.id, next)
-	}
+	tx.putCurrent(m.id, next) // also when it says so again
 	tx.commit()
 	s.emitMember(g, m, Event{Kind: EventLeft, Cause: "left for a while (epoch -2); its partitions wait for instance " + m.instance()})
 	s.releaseMember(m)

@@ -44,6 +44,9 @@ func (s *Shard) memberForBeat(b *beat, g *consumerGroup, instanceID *string) (*c
 // attributes, partitions and target, so that nobody else notices.
 func (s *Shard) takeOver(b *beat, g *consumerGroup, old *consumerMember) *consumerMember {
 	b.replaces = true
+	if b.member != old.id {
+		b.tx.newcomer = b.member
+	}
 	attributes, assignment, target := old.memberAttributes, old.memberAssignment, g.orderedTarget(old.id)
 	assignment.epoch, assignment.previous = 0, 0
 	b.tx.removeMember(old.id)
@@ -52,7 +55,7 @@ func (s *Shard) takeOver(b *beat, g *consumerGroup, old *consumerMember) *consum
 	b.tx.putCurrent(b.member, assignment)
 	b.tx.onDone = append(b.tx.onDone, func() {
 		s.forgetMember(old)
-		s.emitMember(g, g.members[b.member], Event{Kind: EventReplaced, Replaces: old.id,
+		s.emitMember(g, g.members[b.member], Event{Kind: EventReplaced, Member: b.member, ClientID: b.client.ID, InstanceID: *attributes.instanceID, Replaces: old.id,
 			Cause: fmt.Sprintf("instance %s came back as member %s in place of %s", *attributes.instanceID, b.member, old.id)})
 	})
 	return g.members[b.member]

@@ -74,6 +74,9 @@ func (g *consumerGroup) applyValue(typ int16, second string, value []byte) error
 		if err != nil {
 			return err
 		}
+		if v.Epoch <= g.groupEpoch {
+			g.beginAnew()
+		}
 		g.groupEpoch, g.metadataHash = v.Epoch, v.MetadataHash
 	case records.TypeConsumerMember:
 		v, err := records.DecodeConsumerMember(value)
@@ -102,7 +105,11 @@ func (g *consumerGroup) applyValue(typ int16, second string, value []byte) error
 		if err != nil {
 			return err
 		}
-		g.setAssignment(g.memberOrNew(second), memberAssignment{
+		m := g.memberOrNew(second)
+		if len(g.members) == 1 && m.epoch == 0 && 0 < v.Epoch && v.Epoch < g.assignmentEpoch {
+			g.beginAnew()
+		}
+		g.setAssignment(m, memberAssignment{
 			epoch: v.Epoch, previous: v.Previous, state: memberState(v.State),
 			assigned: ownershipFromRecord(v.Assigned), pending: ownershipFromRecord(v.Pending),
 		})
@@ -117,6 +124,13 @@ func (g *consumerGroup) applyValue(typ int16, second string, value []byte) error
 		return fmt.Errorf("groups: record type %d has no value", typ)
 	}
 	return nil
+}
+
+// beginAnew forgets the epochs of an earlier group of the name, which was forgotten without a record (forgetDoomed). Epochs that go back
+// tell of it when the log is read.
+func (g *consumerGroup) beginAnew() {
+	g.groupEpoch, g.metadataHash = 1, 0
+	g.assignmentEpoch, g.assignedAt = 1, 0
 }
 
 func (g *consumerGroup) applyTombstone(typ int16, second string) {

@@ -28,7 +28,7 @@ func (s *Shard) removeMembers(group *group, members []*consumerMember, kind Even
 	}
 	if s.mayDowngrade(g, members) {
 		tx.onDone = append(tx.onDone, noteRemoved)
-		s.downgrade(tx, group, members, nil)
+		s.downgrade(tx, group, g.groupEpoch, members, "", false)
 		tx.commit()
 		return
 	}

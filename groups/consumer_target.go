@@ -97,7 +97,12 @@ func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup, homogeneous bool
 	changed := 0
 	for i, id := range g.order {
 		old, target := in.Members[i].Target, targets[i]
-		if target == nil || old != nil && sameTarget(g.target[id], target) {
+		switch {
+		case id == tx.newcomer:
+			if target == nil {
+				target = old.Shares()
+			}
+		case target == nil || old != nil && sameTarget(g.target[id], target):
 			continue
 		}
 		changed++

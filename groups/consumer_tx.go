@@ -17,6 +17,9 @@ type consumerTx struct {
 	records []Record
 	undo    []func()
 	onDone  []func() // what happens beside the log, once the records stand
+	// newcomer is the id that took another's place in this step. Kafka compares a new target with the one before the step, in which
+	// this id has none: so it is written even if it is the one taken over.
+	newcomer string
 }
 
 func (s *Shard) beginTx(group string) *consumerTx { return &consumerTx{s: s, group: group} }

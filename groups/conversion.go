@@ -1,7 +1,6 @@
 package groups
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -212,17 +211,10 @@ func (s *Shard) mayDowngradeFor(g *consumerGroup, replaced *consumerMember) bool
 		s.downgradeAllowed() && len(g.members) <= s.cfg.MaxSize
 }
 
-// joiningStatic is a classic static member that takes another's place in a downgrade.
-type joiningStatic struct {
-	id         string
-	attributes memberAttributes
-	replaces   *consumerMember
-	changes    bool // it subscribes to other topics than the one it replaces
-}
-
-// downgrade makes the group a classic one: its generation is the group's epoch, its assignments are the targets. After a removal
-// a rebalance begins at once.
-func (s *Shard) downgrade(tx *consumerTx, g *group, leaving []*consumerMember, joining *joiningStatic) *classicGroup {
+// downgrade makes the group a classic one: its generation is the group's epoch of before the step, its assignments are the targets. joining is a
+// classic static member that took another's place in this step; it comes last. After a removal a rebalance begins at once, else
+// if rebalance is set.
+func (s *Shard) downgrade(tx *consumerTx, g *group, generation int32, leaving []*consumerMember, joining string, rebalance bool) *classicGroup {
 	old := g.consumer
 	type staying struct {
 		id         string
@@ -231,17 +223,13 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, leaving []*consumerMember, j
 	}
 	var members []staying
 	for _, id := range old.order {
-		m := old.members[id]
-		switch {
-		case slices.Contains(leaving, m):
-		case joining != nil && joining.replaces == m:
-			members = append(members, staying{joining.id, joining.attributes, old.target[id]})
-		default:
+		if m := old.members[id]; !slices.Contains(leaving, m) && id != joining {
 			members = append(members, staying{id, m.memberAttributes, old.target[id]})
 		}
 	}
-	slices.SortFunc(members, func(a, b staying) int { return compareNames(a.id, b.id) })
-	upToDate := old.groupEpoch == old.assignmentEpoch
+	if m := old.members[joining]; m != nil {
+		members = append(members, staying{joining, m.memberAttributes, old.target[joining]})
+	}
 	everyone := make([]*consumerMember, 0, len(old.order))
 	for _, id := range old.order {
 		everyone = append(everyone, old.members[id])
@@ -254,7 +242,7 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, leaving []*consumerMember, j
 		g = s.addGroup(tx.group)
 	}
 	c := s.newClassicGroup(g)
-	c.generation = old.groupEpoch
+	c.generation = generation
 	assignments := make(map[string][]byte, len(members))
 	for _, st := range members {
 		a := st.attributes
@@ -283,10 +271,10 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, leaving []*consumerMember, j
 		for _, m := range c.order {
 			s.renewSession(m)
 		}
-		if joining == nil {
+		if joining == "" {
 			s.prepareRebalance(g, "the last member of the consumer protocol is gone")
-		} else if !upToDate || joining.changes {
-			s.prepareRebalance(g, fmt.Sprintf("static member %s came back with the classic protocol", cmp.Or(*joining.attributes.instanceID, joining.id)))
+		} else if rebalance {
+			s.prepareRebalance(g, c.members[joining].named()+" came back with the classic protocol")
 		}
 		for _, m := range everyone {
 			s.releaseMember(m)
@@ -295,21 +283,40 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, leaving []*consumerMember, j
 	return c
 }
 
-// downgradeForStatic is the join of a classic static member that takes the place of the only member of the consumer protocol. It is
-// answered at once; where a rebalance begins, with generation 0, by which the client learns of it.
-func (s *Shard) downgradeForStatic(b *beat, g *group, replaced *consumerMember, attributes memberAttributes, req *kmsg.JoinGroupRequest) {
-	joining := &joiningStatic{id: b.member, attributes: attributes, replaces: replaced}
-	joining.changes = !slices.Equal(replaced.names, attributes.names) || replaced.regex != ""
-	s.emitMember(g.consumer, replaced, Event{Kind: EventReplaced,
-		Cause: fmt.Sprintf("instance %s came back as classic member %s in place of %s", replaced.instance(), b.member, replaced.id)})
-	c := s.downgrade(b.tx, g, nil, joining)
+// downgradeForStatic is the join of a classic static member that took the place of the only member of the consumer protocol. It is
+// answered at once; where a rebalance begins, because a target is due, with generation 0, by which the client learns of it.
+func (s *Shard) downgradeForStatic(b *beat, group *group, m *consumerMember, attributes memberAttributes, req *kmsg.JoinGroupRequest) int16 {
+	g, generation := group.consumer, group.consumer.groupEpoch
+	namesChanged := !slices.Equal(m.names, attributes.names)
+	regex, r := regexChange(g, m.regex, attributes.regex)
+	if r != nil {
+		return r.code
+	}
+	b.tx.putMember(m.id, attributes)
+	if regex.dropped != "" {
+		b.tx.put(records.TypeConsumerRegex, regex.dropped, nil)
+	}
+	s.maybeBump(b.tx, g, namesChanged || regex.bumps || b.cause != "", nameOf(m)+" joined with the classic protocol")
+	rebalance := g.assignmentEpoch < g.groupEpoch
+	if !rebalance {
+		next, ok := reconcile(m.memberAssignment, s.reconciliationOf(g, m, b))
+		if !ok {
+			return errFencedMemberEpoch
+		}
+		if !next.equal(m.memberAssignment) {
+			b.tx.putCurrent(m.id, next)
+		}
+	}
+	c := s.downgrade(b.tx, group, generation, nil, m.id, rebalance)
 	b.tx.commit()
 	resp := req.ResponseKind().(*kmsg.JoinGroupResponse)
 	resp.MemberID, resp.ProtocolType, resp.Protocol = b.member, kmsg.StringPtr(consumerProtocolType), kmsg.StringPtr(req.Protocols[0].Name)
-	resp.Generation = 0
-	if c.state == classicStable {
+	if !rebalance {
 		resp.Generation = c.generation
 		c.members[b.member].uninformed = true
+	} else {
+		resp.Generation = 0
 	}
 	s.reply(b.ticket, resp)
+	return errNone
 }

@@ -24,32 +24,48 @@ func (s *Shard) offsetDelete(c Command, req *kmsg.OffsetDeleteRequest) {
 		refuse(errNonEmptyGroup)
 		return
 	}
-	resp := req.ResponseKind().(*kmsg.OffsetDeleteResponse)
 	var batch []Record
+	var answer commitAnswer
 	for _, t := range req.Topics {
 		topic, known := s.meta.Topic(t.Topic)
 		subscribed := g.subscribedTo(t.Topic)
-		rt := kmsg.NewOffsetDeleteResponseTopic()
-		rt.Topic = t.Topic
+		key := topicKey{name: t.Topic}
+		checked := commitTopic{key, make([]commitPartition, 0, len(t.Partitions))}
 		for _, p := range t.Partitions {
-			rp := kmsg.NewOffsetDeleteResponseTopicPartition()
-			rp.Partition = p.Partition
 			tp := topicPartition{t.Topic, p.Partition}
 			_, committed := g.offsets.committed[tp]
+			code := errNone
 			switch {
 			case !known || p.Partition < 0 || p.Partition >= topic.Partitions:
-				rp.ErrorCode = errUnknownTopicOrPartition
+				answer.refuse(commitTopic{key, []commitPartition{{p.Partition, errUnknownTopicOrPartition}}})
+				continue
 			case subscribed:
-				rp.ErrorCode = errGroupSubscribedToTopic
+				code = errGroupSubscribedToTopic
 			case committed || g.offsets.isPending(tp):
 				batch = append(batch, offsetTombstone(g.id, tp))
 				s.emit(Event{Group: g.id, Kind: EventOffsetsDeleted, Partitions: tp.single(), Cause: "OffsetDelete"})
 			}
+			checked.partitions = append(checked.partitions, commitPartition{p.Partition, code})
+		}
+		switch {
+		case len(checked.partitions) > 0:
+			answer.checked = append(answer.checked, checked)
+		case !known:
+			answer.refuse(commitTopic{key, nil})
+		}
+	}
+	s.write(batch...)
+	resp := req.ResponseKind().(*kmsg.OffsetDeleteResponse)
+	for _, t := range answer.topics() {
+		rt := kmsg.NewOffsetDeleteResponseTopic()
+		rt.Topic = t.name
+		for _, p := range t.partitions {
+			rp := kmsg.NewOffsetDeleteResponseTopicPartition()
+			rp.Partition, rp.ErrorCode = p.number, p.code
 			rt.Partitions = append(rt.Partitions, rp)
 		}
 		resp.Topics = append(resp.Topics, rt)
 	}
-	s.write(batch...)
 	s.reply(c.Ticket, resp)
 }
 
@@ -100,8 +116,10 @@ func (s *Shard) dropDeletedTopics(old Metadata) {
 		g := s.groups[id]
 		var batch []Record
 		for _, tp := range g.offsets.allKeys() {
-			if topicID, ok := deleted[tp.topic]; ok && g.offsets.storedUnder(tp, topicID) {
-				batch = append(batch, offsetTombstone(id, tp))
+			if topicID, ok := deleted[tp.topic]; ok && g.offsets.storedUnder(tp, topicID) > 0 {
+				for range g.offsets.storedUnder(tp, topicID) {
+					batch = append(batch, offsetTombstone(id, tp))
+				}
 				s.emit(Event{Group: id, Kind: EventOffsetsDeleted, Partitions: tp.single(), Cause: fmt.Sprintf("topic %s was deleted", tp.topic)})
 			}
 		}
@@ -109,18 +127,21 @@ func (s *Shard) dropDeletedTopics(old Metadata) {
 	}
 }
 
-// storedUnder says whether an offset of the partition is one of the topic with this id, or of no known id.
-func (o *offsets) storedUnder(tp topicPartition, id assignors.TopicID) bool {
-	fits := func(v storedOffset, ok bool) bool { return ok && (v.TopicID == id || v.TopicID == assignors.TopicID{}) }
-	if v, ok := o.committed[tp]; fits(v, ok) {
-		return true
-	}
-	for _, byPartition := range o.pending {
-		if v, ok := byPartition[tp]; fits(v, ok) {
-			return true
+// storedUnder counts the offsets of the partition, the committed one and the pending ones, that are of the topic with this id, or of no known id.
+func (o *offsets) storedUnder(tp topicPartition, id assignors.TopicID) int {
+	n := 0
+	count := func(v storedOffset, ok bool) {
+		if ok && (v.TopicID == id || v.TopicID == assignors.TopicID{}) {
+			n++
 		}
 	}
-	return false
+	v, ok := o.committed[tp]
+	count(v, ok)
+	for _, byPartition := range o.pending {
+		v, ok := byPartition[tp]
+		count(v, ok)
+	}
+	return n
 }
 
 // expire is the clean-up: offsets whose retention is over, and Empty groups that have none left.
@@ -174,7 +195,7 @@ func (s *Shard) expirationBase(g *group) (base int64, ok bool) {
 // expired judges one offset. An expiry of its own, from a commit of v2 to v4, replaces the rule.
 func (s *Shard) expired(v storedOffset, base int64) bool {
 	now := s.now.UnixMilli()
-	if v.Expire >= 0 {
+	if v.Expire != -1 {
 		return now >= v.Expire
 	}
 	if base == 0 {

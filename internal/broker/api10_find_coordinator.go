@@ -129,16 +129,28 @@ func (r *request) leaderOf(topicName, key string) (found, error) {
 	return found{node: n.id, host: n.host, port: n.port}, nil
 }
 
-// shareKey tells whether a key has the form group:topicId:partition.
+// shareKey tells whether a key has the form group:topicId:partition. The group may have colons of its own.
 func shareKey(key string) bool {
-	parts := strings.Split(key, ":")
-	if len(parts) != 3 || parts[0] == "" {
+	rest, partition, ok := cutLast(key, ":")
+	if !ok {
 		return false
 	}
-	id, err := base64.RawURLEncoding.DecodeString(parts[1])
+	group, topicID, ok := cutLast(rest, ":")
+	if !ok || strings.TrimSpace(group) == "" {
+		return false
+	}
+	id, err := base64.RawURLEncoding.DecodeString(topicID)
 	if err != nil || len(id) != 16 {
 		return false
 	}
-	p, err := strconv.ParseInt(parts[2], 10, 32)
-	return err == nil && p >= 0
+	_, err = strconv.ParseInt(partition, 10, 32)
+	return err == nil
+}
+
+// cutLast is strings.Cut at the last separator.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
 }

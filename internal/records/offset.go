@@ -34,7 +34,7 @@ func ReadOffsetKey(b []byte) (OffsetKey, error) {
 
 // Append writes the value as Kafka 4.3 does: version 4, or version 1 when it has an expiry, which loses leader epoch and topic id.
 func (v OffsetValue) Append(b []byte) []byte {
-	if v.Expire >= 0 {
+	if v.Expire != -1 {
 		b = appendInt16(b, 1)
 		b = appendInt64(b, v.Offset)
 		b = appendString(b, v.Metadata)
