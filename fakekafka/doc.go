@@ -68,7 +68,9 @@
 //
 // # Pitfalls
 //
-//   - Members are named by client.id: give each worker its own.
+//   - Members are named by client.id: give each worker its own (franz-go: kgo.ClientID, kafka-go: ReaderConfig.Dialer with a ClientID).
+//   - A member that was thrown out and comes back is told so by its client: franz-go's PollFetches has a kgo.ErrGroupSession among its
+//     errors. A worker that ends at any error ends there. kafka-go waits 5 s before it joins again (ReaderConfig.JoinGroupBackoff).
 //   - Some clients don't let a topic be created by using it (franz-go: [kgo.AllowAutoTopicCreation]). Name the topics in Start.
 //   - Stable is not fetching. With auto.offset.reset=latest, produce after [Group.AwaitFetching].
 //   - A classic member sends its first heartbeat an interval after it joined, 3 s by default, and can't be told of a rebalance before. Give the client

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fakekafka/fakekafka/fakekafka"
+	"github.com/fakekafka/fakekafka/groups"
 )
 
 // Outside a test New returns errors; in a test it is Start(t, ...), which closes by itself.
@@ -77,6 +78,25 @@ func ExampleGroup_Timeline() {
 	//    +45.000s  2      worker-1              expired: session timeout of 45s passed without a heartbeat
 	//    +45.000s  3                            epoch: worker-1: session timeout of 45s passed without a heartbeat
 	//    +45.000s  3                            empty: the last member is gone
+}
+
+// Why the group rebalanced: kinds of events are constants of the groups package, and Cause is in words.
+func ExampleGroup_History() {
+	k := newCluster(fakekafka.ManualClock(start))
+	defer k.Close()
+	members := k.JoinAll("billing", fakekafka.Member{ClientID: "worker-1", Topics: []string{"orders"}}, fakekafka.Member{ClientID: "worker-2", Topics: []string{"orders"}})
+	must(members[1].FallSilent())
+	must(k.FastForward(46 * time.Second))
+	for _, e := range k.Group("billing").History() {
+		switch e.Kind {
+		case groups.EventExpired, groups.EventRebalance:
+			fmt.Printf("%s: %s\n", e.Kind, e.Cause)
+		}
+	}
+	// Output:
+	// rebalance: worker-1 joined
+	// expired: session timeout of 45s passed
+	// rebalance: worker-2 expired
 }
 
 // Lag and committed offsets: 41 says that records 0 to 40 are done.

@@ -64,7 +64,8 @@ type ScriptedMember struct {
 }
 
 // Join makes a scripted member join a group, which need not exist yet. When it returns the member has sent what it could: it is
-// in the group as soon as the others, or the initial rebalance delay, let it. A bad description fails the test.
+// in the group as soon as the others, or the initial rebalance delay, let it. A bad description fails the test; what the coordinator refuses (a session timeout
+// out of bounds, a server-side assignor that there isn't) doesn't, and stands in the member's Err.
 func (k *Cluster) Join(group string, m Member) *ScriptedMember {
 	k.mark.Helper()
 	list := k.JoinAll(group, m)
