@@ -97,6 +97,7 @@ type consumerSim struct {
 	meta     *fakeMetadata
 	now      time.Time
 	log      []loggedRecord
+	shards   uint64 // so far
 	shadow   *Shard // has only replayed, the first shadowed records
 	shadowed int
 	clients  []*simMember
@@ -173,8 +174,10 @@ func newConsumerSim(seed uint64) *consumerSim {
 	return w
 }
 
+// newShard is a coordinator that draws no id that an earlier one gave away.
 func (w *consumerSim) newShard() *Shard {
-	return NewShard(w.cfg, Deps{Rand: rand.New(rand.NewPCG(5, uint64(len(w.log)))), Metadata: w.meta})
+	w.shards++
+	return NewShard(w.cfg, Deps{Rand: rand.New(rand.NewPCG(5, w.shards)), Metadata: w.meta})
 }
 
 func (w *consumerSim) say(format string, args ...any) {

@@ -112,6 +112,7 @@ type simRun struct {
 
 	cfg     Config
 	shard   *Shard
+	shards  uint64 // so far, so that none draws an id that an earlier one gave away
 	shadow  *Shard // is fed the log as it grows, and nothing else
 	log     []loggedRecord
 	meta    *fakeMetadata
@@ -195,7 +196,8 @@ func newSimRun(seed uint64) *simRun {
 }
 
 func (r *simRun) newShard() *Shard {
-	return NewShard(r.cfg, Deps{Rand: rand.New(rand.NewPCG(r.seed, uint64(len(r.log)))), Metadata: r.meta})
+	r.shards++
+	return NewShard(r.cfg, Deps{Rand: rand.New(rand.NewPCG(r.seed, r.shards)), Metadata: r.meta})
 }
 
 // simQueue orders what happens by time.
