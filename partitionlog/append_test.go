@@ -416,3 +416,44 @@ func TestRebuiltRecords(t *testing.T) {
 	require.Equal(t, CodeUnknownServerError, err.Code, "a live Kafka fails at a negative timestamp when it rebuilds")
 	require.Zero(t, err.LogStart)
 }
+
+func TestProducerFieldsOfARebuiltBatch(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		id            int64
+		epoch         int16
+		sequence      int32
+		transactional bool
+		code          int16
+	}{
+		{id: -1, epoch: 5, sequence: -7},
+		{id: -1, epoch: -1, sequence: -1, transactional: true, code: CodeUnknownServerError},
+		{id: -2, epoch: -1, sequence: 0, code: CodeUnknownServerError},
+		{id: -2, epoch: 0, sequence: -1, code: CodeUnknownServerError},
+		{id: -2, epoch: -2, sequence: 0},
+		{id: 9, epoch: -1, sequence: 0, code: CodeUnknownServerError},
+		{id: 9, epoch: 0, sequence: 0},
+	} {
+		for _, rebuilt := range []bool{true, false} {
+			l := newTestLog(func(cfg *Config) {
+				if rebuilt {
+					cfg.CompressionType = "gzip"
+				}
+			})
+			b := Batch(mustBatch(t, testRecords(1, t0), BatchOptions{}))
+			h := headerOf(b)
+			h.producerID, h.producerEpoch, h.baseSequence = c.id, c.epoch, c.sequence
+			if c.transactional {
+				h.attributes |= attrTransactional
+			}
+			h.put(b)
+			_, err := l.Append(t0, b, AppendOptions{})
+			if !rebuilt || c.code == 0 {
+				require.Nil(t, err, "%+v", c)
+				continue
+			}
+			require.NotNil(t, err, "%+v", c)
+			require.Equal(t, c.code, err.Code, "%+v", c)
+		}
+	}
+}

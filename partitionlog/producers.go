@@ -97,8 +97,12 @@ func (l *Log) checkProducer(b Batch, o AppendOptions) (dup *producerBatch, refus
 	if err := l.checkTransaction(p, b, o); err != nil {
 		return nil, err
 	}
-	if p != nil && b.ProducerEpoch() < p.epoch {
-		return nil, refuse(CodeInvalidProducerEpoch, l.logStart, "producer %d sent epoch %d; the last one known is %d", b.ProducerID(), b.ProducerEpoch(), p.epoch)
+	known := noProducerEpoch // that of a producer without state: a smaller epoch is refused, too
+	if p != nil {
+		known = p.epoch
+	}
+	if b.ProducerEpoch() < known {
+		return nil, refuse(CodeInvalidProducerEpoch, l.logStart, "producer %d sent epoch %d; the last one known is %d", b.ProducerID(), b.ProducerEpoch(), known)
 	}
 	if o.Origin == OriginClient {
 		if err := l.checkSequence(p, b, o); err != nil {

@@ -131,3 +131,23 @@ func TestTruncateRebuildsProducers(t *testing.T) {
 	require.Empty(t, l.aborted)
 	require.Equal(t, int64(9), l.End())
 }
+
+func TestEpochBelowThatOfNoProducer(t *testing.T) {
+	t.Parallel()
+	l := newTestLog()
+	batch := func(epoch int16, sequence int32) []byte {
+		return mustBatch(t, testRecords(1, t0), BatchOptions{Idempotent: true, ProducerID: 9, ProducerEpoch: epoch, BaseSequence: sequence})
+	}
+	_, err := l.Append(t0, batch(-2, 0), AppendOptions{})
+	require.NotNil(t, err)
+	require.Equal(t, CodeInvalidProducerEpoch, err.Code)
+	_, err = l.Append(t0, batch(-1, 0), AppendOptions{})
+	require.Nil(t, err)
+
+	require.False(t, l.StaleEpoch(batch(-1, 0)))
+	_, err = l.Append(t0, batch(3, 0), AppendOptions{})
+	require.Nil(t, err)
+	require.True(t, l.StaleEpoch(batch(2, 0)))
+	require.False(t, l.StaleEpoch(batch(3, 0)))
+	require.False(t, l.StaleEpoch(nil))
+}

@@ -45,6 +45,16 @@ func (l *Log) BeginVerification(now int64, batch []byte, version int16) (v Verif
 	return k.token, true
 }
 
+// StaleEpoch reports whether the batch's producer is known here with a larger epoch. A transactional batch of such a producer is
+// refused (47) before the coordinator is asked.
+func (l *Log) StaleEpoch(batch []byte) bool {
+	if len(batch) < headerSize {
+		return false // Append refuses it
+	}
+	p := l.producers[Batch(batch).ProducerID()]
+	return p != nil && p.epoch > Batch(batch).ProducerEpoch()
+}
+
 func (l *Log) transactionOpen(p *producer, b Batch) bool {
 	return p != nil && p.txnFirst >= 0 && p.epoch == b.ProducerEpoch()
 }

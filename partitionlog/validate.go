@@ -305,6 +305,9 @@ func (l *Log) recompress(now int64, b Batch, target int, c *Codecs) (validated, 
 		// A timestamp below -1 is kept as long as the batch is; rebuilding it is where a broker fails.
 		return validated{}, refuse(CodeUnknownServerError, l.logStart, "the batch is to be rebuilt with compression.type=%s and has a record with a timestamp below -1", l.cfg.CompressionType)
 	}
+	if reason := unwritable(b); reason != "" {
+		return validated{}, refuse(CodeUnknownServerError, l.logStart, "the batch is to be rebuilt with compression.type=%s and %s", l.cfg.CompressionType, reason)
+	}
 	h := headerOf(b)
 	h.attributes = int16(target) | b.attributes()&(attrTransactional|attrControl)
 	h.baseTimestamp, h.maxTimestamp = base, s.maxTimestamp
@@ -324,6 +327,20 @@ func (l *Log) recompress(now int64, b Batch, target int, c *Codecs) (validated, 
 	}
 	h.put(out)
 	return validated{batch: slices.Clip(out), maxTimestamp: h.maxTimestamp, own: true}, nil
+}
+
+// unwritable says what of a batch's producer fields lets a broker fail when it writes the batch anew, though it keeps such a
+// batch as it is. Only -1 means no producer: any other id needs an epoch and a sequence.
+func unwritable(b Batch) string {
+	switch {
+	case b.ProducerID() == noProducerID && b.Transactional():
+		return "is transactional without a producer id"
+	case b.ProducerID() != noProducerID && b.ProducerEpoch() == noProducerEpoch:
+		return "has a producer id without an epoch"
+	case b.ProducerID() != noProducerID && b.BaseSequence() < 0:
+		return "has a producer id without a sequence"
+	}
+	return ""
 }
 
 func (l *Log) level(codec int) int {

@@ -27,6 +27,7 @@ func (p *producing) verifyTransactions(now int64) error {
 		if producer >= 0 && producer != b.ProducerID() {
 			for j := range p.entries {
 				p.entries[j].refuse(wire.InvalidProducerIDMapping, -1)
+				p.entries[j].resp.ErrorMessage = kmsg.StringPtr("the transactional batches of the request are of more than one producer")
 				p.entries[j].batch = nil
 			}
 			return nil
@@ -49,6 +50,12 @@ func (p *producing) verifyTransaction(e *produceEntry, now int64) error {
 		return nil // refused by append, in Kafka's words
 	}
 	e.part.mu.Lock()
+	if e.part.log.StaleEpoch(e.batch) {
+		e.part.mu.Unlock()
+		e.refuse(wire.InvalidProducerEpoch, -1)
+		e.batch = nil
+		return nil
+	}
 	token, needed := e.part.log.BeginVerification(now, e.batch, p.r.version)
 	verifies := e.part.log.Config().TransactionVerification
 	e.part.mu.Unlock()
