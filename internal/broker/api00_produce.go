@@ -24,7 +24,9 @@ type produceEntry struct {
 	topic   string
 	id      [16]byte
 	records []byte
-	batch   []byte // the one batch of records, once the entry has passed the checks that touch no log
+	again   [][]byte  // the records of the same partition's later mentions in the request
+	batch   []byte    // the one batch of records, once the entry has passed the checks that touch no log
+	bad     wire.Code // of the last mention whose records are none: answered even where another one is appended
 	on      *topic
 	part    *partition
 	resp    kmsg.ProduceResponseTopicPartition
@@ -47,7 +49,9 @@ func (r *request) produce() (answer, error) {
 		if p.req.Acks == 0 {
 			return nil, noAnswer("a Produce with acks=0 failed: %s", wire.UnknownServerError)
 		}
-		return errorForm(r, wire.UnknownServerError), nil
+		for i := range p.entries {
+			p.entries[i].refuse(wire.UnknownServerError, -1)
+		}
 	} else if err := p.appendAll(); err != nil {
 		return nil, err
 	}
@@ -62,7 +66,7 @@ func (r *request) produce() (answer, error) {
 	return p.answer(), nil
 }
 
-// collect lists the request's partitions. One that is named twice is one entry: the last one's records count.
+// collect lists the request's partitions. One that is named twice is one entry, answered once.
 func (p *producing) collect() {
 	n := 0
 	for i := range p.req.Topics {
@@ -85,7 +89,8 @@ func (p *producing) collect() {
 			if at != nil {
 				k := place{t.Topic, t.TopicID, part.Partition}
 				if first, named := at[k]; named {
-					p.entries[first].records = part.Records
+					e := &p.entries[first]
+					e.again = append(e.again, part.Records)
 					continue
 				}
 				at[k] = len(p.entries)
@@ -99,18 +104,35 @@ func (p *producing) collect() {
 	}
 }
 
-// wholeRequest looks at the first batch of every partition before anything else: whether any is transactional. A header that
-// can't be read fails the whole request, and so does a transactional batch without a transactional id.
-func (p *producing) wholeRequest() (code wire.Code, why string) {
-	transactional := false
-	for i := range p.entries {
-		if reason, broken := partitionlog.BrokenFirstHeader(p.entries[i].records); broken {
-			return wire.CorruptMessage, reason
-		}
-		transactional = transactional || partitionlog.FirstBatchTransactional(p.entries[i].records)
+// mentions goes through the records of each mention of the partition in the request.
+func (e *produceEntry) mentions(yield func(records []byte) bool) {
+	if !yield(e.records) {
+		return
 	}
-	if transactional && p.req.TransactionID == nil {
-		return wire.TransactionalIDAuthorizationFailed, ""
+	for _, records := range e.again {
+		if !yield(records) {
+			return
+		}
+	}
+}
+
+// wholeRequest looks at the first batch of one partition after the other, before anything else, until one is transactional:
+// without a transactional id that fails the whole request, as does a header on the way there that can't be read.
+func (p *producing) wholeRequest() (code wire.Code, why string) {
+	for i := range p.req.Topics {
+		for j := range p.req.Topics[i].Partitions {
+			records := p.req.Topics[i].Partitions[j].Records
+			if reason, broken := partitionlog.BrokenFirstHeader(records); broken {
+				return wire.CorruptMessage, reason
+			}
+			if !partitionlog.FirstBatchTransactional(records) {
+				continue
+			}
+			if p.req.TransactionID == nil {
+				return wire.TransactionalIDAuthorizationFailed, ""
+			}
+			return wire.None, ""
+		}
 	}
 	return wire.None, ""
 }
@@ -132,19 +154,21 @@ func (p *producing) check() bool {
 			e.refuse(wire.UnknownTopicOrPartition, -1)
 			continue
 		}
-		batch, code := partitionlog.SplitProduce(e.records, p.r.version)
-		if code == partitionlog.CodeUnknownServerError {
-			return false
+		// Of several mentions the last good one is appended, and the last bad one is the answer.
+		for records := range e.mentions {
+			switch batch, code := partitionlog.SplitProduce(records, p.r.version); code {
+			case 0:
+				e.batch = batch
+			case partitionlog.CodeUnknownServerError:
+				return false
+			default:
+				e.bad = wire.Code(code)
+			}
 		}
-		if code != 0 {
-			e.refuse(wire.Code(code), -1)
-			continue
-		}
-		if p.req.Acks < -1 || p.req.Acks > 1 {
+		if e.batch != nil && (p.req.Acks < -1 || p.req.Acks > 1) {
+			e.batch = nil
 			e.refuse(wire.InvalidRequiredAcks, -1)
-			continue
 		}
-		e.batch = batch
 	}
 	return true
 }
@@ -168,9 +192,13 @@ func (p *producing) appendAll() error {
 	o.Codecs = p.r.cluster.codecs.Get().(*partitionlog.Codecs)
 	defer p.r.cluster.codecs.Put(o.Codecs)
 	for i := range p.entries {
-		if e := &p.entries[i]; e.batch != nil {
+		e := &p.entries[i]
+		if e.batch != nil {
 			o.Verification = e.verification
 			p.append(e, now, o)
+		}
+		if e.bad != wire.None {
+			e.answerBad()
 		}
 	}
 	return nil
@@ -227,17 +255,42 @@ func (e *produceEntry) refuse(code wire.Code, logStart int64) {
 	e.resp.LogStartOffset = logStart
 }
 
+// answerBad puts the answer for a mention without usable records over that of a mention that was appended.
+func (e *produceEntry) answerBad() {
+	partition := e.resp.Partition
+	e.resp = kmsg.NewProduceResponseTopicPartition()
+	e.resp.Partition, e.leader = partition, -1
+	e.resp.BaseOffset, e.resp.LogAppendTime = -1, -1
+	e.refuse(e.bad, -1)
+}
+
 func (p *producing) answer() answer {
 	resp := p.req.ResponseKind().(*kmsg.ProduceResponse)
 	var nodes hintedNodes
+	type topicKey struct {
+		name string
+		id   [16]byte
+	}
+	var topics map[topicKey]int // where each topic is in the answer: one that comes back in the request is answered once
+	if len(p.req.Topics) > 1 {
+		topics = make(map[topicKey]int, len(p.req.Topics))
+	}
 	for i := range p.entries {
 		e := &p.entries[i]
-		if n := len(resp.Topics); n == 0 || resp.Topics[n-1].Topic != e.topic || resp.Topics[n-1].TopicID != e.id {
-			t := kmsg.NewProduceResponseTopic()
-			t.Topic, t.TopicID = e.topic, e.id
-			resp.Topics = append(resp.Topics, t)
+		at := len(resp.Topics) - 1
+		if at < 0 || resp.Topics[at].Topic != e.topic || resp.Topics[at].TopicID != e.id {
+			k, known := topicKey{e.topic, e.id}, false
+			if at, known = topics[k]; !known {
+				t := kmsg.NewProduceResponseTopic()
+				t.Topic, t.TopicID = e.topic, e.id
+				at = len(resp.Topics)
+				resp.Topics = append(resp.Topics, t)
+				if topics != nil {
+					topics[k] = at
+				}
+			}
 		}
-		t := &resp.Topics[len(resp.Topics)-1]
+		t := &resp.Topics[at]
 		t.Partitions = append(t.Partitions, e.resp)
 		if e.leader >= 0 {
 			nodes.add(p.r.cluster.meta.Load(), e.leader)

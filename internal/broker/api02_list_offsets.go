@@ -27,10 +27,21 @@ func (r *request) listOffsets() (answer, error) {
 	scratch := r.cluster.codecs.Get().(*partitionlog.Codecs)
 	defer r.cluster.codecs.Put(scratch)
 	resp := req.ResponseKind().(*kmsg.ListOffsetsResponse)
+	answered := map[string]int{} // where each topic is in the answer: one that comes back in the request is answered once
 	for i := range req.Topics {
 		t := &req.Topics[i]
-		rt := kmsg.NewListOffsetsResponseTopic()
-		rt.Topic = t.Topic
+		if len(t.Partitions) == 0 {
+			continue
+		}
+		at, known := answered[t.Topic]
+		if !known {
+			at = len(resp.Topics)
+			answered[t.Topic] = at
+			rt := kmsg.NewListOffsetsResponseTopic()
+			rt.Topic = t.Topic
+			resp.Topics = append(resp.Topics, rt)
+		}
+		rt := &resp.Topics[at]
 		for j := range t.Partitions {
 			p := &t.Partitions[j]
 			key := topicPartition{t.Topic, p.Partition}
@@ -50,9 +61,6 @@ func (r *request) listOffsets() (answer, error) {
 			}
 			rp.ErrorCode, rp.Timestamp, rp.Offset, rp.LeaderEpoch = found.Code, found.Timestamp, found.Offset, found.LeaderEpoch
 			rt.Partitions = append(rt.Partitions, rp)
-		}
-		if len(rt.Partitions) > 0 {
-			resp.Topics = append(resp.Topics, rt)
 		}
 	}
 	return resp, nil

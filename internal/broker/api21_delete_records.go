@@ -20,10 +20,21 @@ func (r *request) deleteRecords() (answer, error) {
 			last[topicPartition{req.Topics[i].Topic, p.Partition}] = p.Offset
 		}
 	}
+	answered := map[string]int{} // where each topic is in the answer: one that comes back in the request is answered once
 	for i := range req.Topics {
 		t := &req.Topics[i]
-		rt := kmsg.NewDeleteRecordsResponseTopic()
-		rt.Topic = t.Topic
+		if len(t.Partitions) == 0 {
+			continue
+		}
+		at, known := answered[t.Topic]
+		if !known {
+			at = len(resp.Topics)
+			answered[t.Topic] = at
+			rt := kmsg.NewDeleteRecordsResponseTopic()
+			rt.Topic = t.Topic
+			resp.Topics = append(resp.Topics, rt)
+		}
+		rt := &resp.Topics[at]
 		for _, p := range t.Partitions {
 			key := topicPartition{t.Topic, p.Partition}
 			offset, open := last[key]
@@ -36,9 +47,6 @@ func (r *request) deleteRecords() (answer, error) {
 			low, code := r.deleteUpTo(t.Topic, p.Partition, offset)
 			rp.LowWatermark, rp.ErrorCode = low, int16(code)
 			rt.Partitions = append(rt.Partitions, rp)
-		}
-		if len(rt.Partitions) > 0 {
-			resp.Topics = append(resp.Topics, rt)
 		}
 	}
 	return resp, nil
