@@ -189,7 +189,10 @@ func (f *fetching) full(req *kmsg.FetchRequest, kind fetchsession.Kind) (answer,
 		f.readAll()
 	}
 
-	f.build(func(int) bool { return true })
+	if !f.build(func(int) bool { return true }) {
+		f.release()
+		return errorForm(f.r, wire.UnknownServerError), nil
+	}
 	id := fetchsession.NoSession
 	if kind == fetchsession.Full {
 		id = f.open(opening)
@@ -326,7 +329,10 @@ func (f *fetching) incrementalAnswer(req *kmsg.FetchRequest, epoch int32) (answe
 		f.readAll()
 	}
 
-	f.build(func(i int) bool { return o.s.Answer(f.targets[i].member, f.result(i)) })
+	if !f.build(func(i int) bool { return o.s.Answer(f.targets[i].member, f.result(i)) }) {
+		o.s.TouchAll() // what was read has not been answered
+		return errorForm(f.r, wire.UnknownServerError), nil
+	}
 	return f.end(o.s.ID()), nil
 }
 
@@ -345,9 +351,9 @@ func (f *fetching) sessionError(code wire.Code, session int32) answer {
 	return &f.response
 }
 
-// build makes the answer of the results that are named, in the order of the list, then the early errors. Neighbours of the same
-// topic share an entry.
-func (f *fetching) build(named func(i int) bool) {
+// build makes the answer of the results that are named, in the order of the list, then the early errors: to a consumer first
+// those of unknown ids, as they are found first. Neighbours of the same topic share an entry. It answers false, with nothing done, when the request fails.
+func (f *fetching) build(named func(i int) bool) bool {
 	f.order = slices.Grow(f.order[:0], len(f.targets))
 	for i, t := range f.targets {
 		if t.early == wire.None {
@@ -358,10 +364,18 @@ func (f *fetching) build(named func(i int) bool) {
 	if len(f.order) < len(f.targets) {
 		out = make([]wire.FetchPartition, 0, len(f.parts))
 		for i, t := range f.targets {
-			if t.early != wire.None {
+			if t.early != wire.None && (t.early == wire.UnknownTopicID || f.follower) {
 				f.order = append(f.order, i)
 			}
 		}
+		for i, t := range f.targets {
+			if t.early != wire.None && t.early != wire.UnknownTopicID && !f.follower {
+				f.order = append(f.order, i)
+			}
+		}
+	}
+	if f.zeroIDBreaks() {
+		return false
 	}
 	f.response = wire.FetchResponse{}
 	f.topics = f.topics[:0]
@@ -381,6 +395,21 @@ func (f *fetching) build(named func(i int) bool) {
 		f.topics = append(f.topics, wire.FetchTopic{Topic: part.Topic, TopicID: part.TopicID, Partitions: out[at : at+1]})
 	}
 	f.named = out
+	return true
+}
+
+// zeroIDBreaks: where Kafka compares a partition's topic with that of the one before and that has the zero id, it goes by names,
+// of which there are none. So a partition of the zero id has an answer only as the last of all; else the request fails.
+func (f *fetching) zeroIDBreaks() bool {
+	if !f.byID {
+		return false
+	}
+	for n := len(f.order) - 1; n >= 0 && f.targets[f.order[n]].early != wire.None; n-- { // no topic has this id
+		if n < len(f.order)-1 && f.targets[f.order[n]].part.TopicID == [16]byte{} {
+			return true
+		}
+	}
+	return false
 }
 
 // end completes the answer.
