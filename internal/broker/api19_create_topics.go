@@ -76,7 +76,7 @@ func (c *Cluster) countWanted(req *kmsg.CreateTopicsRequest, times map[string]in
 		case times[t.Topic] > 1:
 		case len(t.ReplicaAssignment) > 0:
 			sum += int64(len(t.ReplicaAssignment))
-		case t.NumPartitions == -1:
+		case t.NumPartitions <= 0: // 0 and the like are refused later; until then they count like -1
 			sum += c.settings(c.nodes[0].id).Int64("num.partitions")
 		default:
 			sum += int64(t.NumPartitions)

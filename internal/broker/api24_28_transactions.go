@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 
@@ -300,14 +301,15 @@ func (r *request) listTransactions() (answer, error) {
 			return resp, nil
 		}
 	}
-	known := map[string]bool{}
+	known, unknown := map[string]bool{}, map[string]bool{}
 	for _, name := range req.StateFilters {
 		if transactions.KnownState(name) {
 			known[name] = true
 		} else {
-			resp.UnknownStateFilters = append(resp.UnknownStateFilters, name)
+			unknown[name] = true
 		}
 	}
+	resp.UnknownStateFilters = append(resp.UnknownStateFilters, slices.Sorted(maps.Keys(unknown))...)
 	if len(req.StateFilters) > 0 && len(known) == 0 {
 		return resp, nil
 	}

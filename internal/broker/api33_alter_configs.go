@@ -25,7 +25,7 @@ func (r *request) alterConfigs() (answer, error) {
 			out := kmsg.NewAlterConfigsResponseResource()
 			out.ResourceType, out.ResourceName = kmsg.ConfigResourceType(res.Type), res.Name
 			if res.Err != nil {
-				out.ErrorCode, out.ErrorMessage = int16(res.Err.Code), &res.Err.Message
+				out.ErrorCode, out.ErrorMessage = int16(res.Err.Code), message(res.Err.Message)
 			}
 			resp.Resources = append(resp.Resources, out)
 		}
@@ -52,7 +52,7 @@ func (r *request) incrementalAlterConfigs() (answer, error) {
 			out := kmsg.NewIncrementalAlterConfigsResponseResource()
 			out.ResourceType, out.ResourceName = kmsg.ConfigResourceType(res.Type), res.Name
 			if res.Err != nil {
-				out.ErrorCode, out.ErrorMessage = int16(res.Err.Code), &res.Err.Message
+				out.ErrorCode, out.ErrorMessage = int16(res.Err.Code), message(res.Err.Message)
 			}
 			resp.Resources = append(resp.Resources, out)
 		}

@@ -25,16 +25,10 @@ func (c *Cluster) growWanted(r *request, req *kmsg.CreatePartitionsRequest) answ
 	m := c.meta.Load()
 	resp := req.ResponseKind().(*kmsg.CreatePartitionsResponse)
 	times := map[string]int{}
-	var added int64
 	for _, t := range req.Topics {
 		times[t.Topic]++
-		if known := m.topics[t.Topic]; known != nil {
-			added += max(0, int64(t.Count)-int64(len(known.partitions)))
-		}
 	}
-	if added > maxPartitionsPerRequest {
-		return errorResponse(req, wire.UnknownServerError) // Kafka's controller has no code for it
-	}
+	room := int64(maxPartitionsPerRequest) // counted over the topics, as they come
 	quota := r.mutations(3)
 	var growths []growth
 	for _, t := range req.Topics {
@@ -48,7 +42,11 @@ func (c *Cluster) growWanted(r *request, req *kmsg.CreatePartitionsRequest) answ
 		} else if known := m.topics[t.Topic]; known == nil {
 			out.ErrorCode = int16(wire.UnknownTopicOrPartition)
 		} else {
-			assignments, err := planGrowth(m, known, t)
+			assignments, err := planGrowth(m, known, t, room)
+			if err == errTooManyPartitions {
+				room = 0 // they count up to the limit, though none is made
+			}
+			room -= int64(len(assignments))
 			if err == nil && !req.ValidateOnly {
 				err = quota.take(len(assignments))
 			}
@@ -67,8 +65,11 @@ func (c *Cluster) growWanted(r *request, req *kmsg.CreatePartitionsRequest) answ
 	return resp
 }
 
-// planGrowth decides where the new partitions of a topic go.
-func planGrowth(m *metadata, t *topic, w kmsg.CreatePartitionsRequestTopic) ([][]int32, *topicError) {
+// errTooManyPartitions is the answer for a topic whose partitions are too many for the request: Kafka's controller has no code for it, and no text.
+var errTooManyPartitions = &topicError{code: wire.UnknownServerError}
+
+// planGrowth decides where the new partitions of a topic go, of which there is room for so many.
+func planGrowth(m *metadata, t *topic, w kmsg.CreatePartitionsRequestTopic, room int64) ([][]int32, *topicError) {
 	has := int32(len(t.partitions))
 	switch {
 	case w.Count == has:
@@ -78,6 +79,9 @@ func planGrowth(m *metadata, t *topic, w kmsg.CreatePartitionsRequestTopic) ([][
 	}
 	copies := len(t.partitions[0].state.Load().replicas)
 	if w.Assignment == nil {
+		if int64(w.Count)-int64(has) > room {
+			return nil, errTooManyPartitions
+		}
 		return place(m, has, w.Count-has, int16(copies))
 	}
 	if int32(len(w.Assignment)) != w.Count-has {
@@ -92,6 +96,9 @@ func planGrowth(m *metadata, t *topic, w kmsg.CreatePartitionsRequestTopic) ([][
 			return nil, refuse(wire.InvalidReplicaAssignment, "All brokers specified in the manual partition assignment for partition %d are fenced or in controlled shutdown.", int(has)+i)
 		}
 		all = append(all, a.Replicas)
+	}
+	if int64(len(all)) > room {
+		return nil, errTooManyPartitions
 	}
 	return all, nil
 }

@@ -18,6 +18,9 @@ const (
 
 func (r *request) electLeaders() (answer, error) {
 	req := r.body.(*kmsg.ElectLeadersRequest)
+	if req.Topics != nil && len(req.Topics) == 0 {
+		return req.ResponseKind().(*kmsg.ElectLeadersResponse), nil // nothing to elect, of whatever type
+	}
 	if req.ElectionType != preferredElection && req.ElectionType != uncleanElection {
 		return errorWithText(req, wire.InvalidRequest, "Unknown election type."), nil
 	}

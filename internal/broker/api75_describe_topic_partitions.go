@@ -35,6 +35,8 @@ func (r *request) describeTopicPartitions() (answer, error) {
 			from = c.Partition
 		}
 		names = names[at:]
+	} else if !all && names[0] == "" {
+		return errorResponse(req, wire.UnknownServerError), nil // Kafka takes the empty name for that of a cursor, which isn't there
 	}
 	resp := req.ResponseKind().(*kmsg.DescribeTopicPartitionsResponse)
 	left := max(1, min(int(req.ResponsePartitionLimit), r.cluster.settings(r.node.id).Int("max.request.partition.size.limit")))

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -180,7 +181,7 @@ func (c *Cluster) GrowTopic(name string, n int) error {
 		if err != nil {
 			return err
 		}
-		assignments, refused := planGrowth(m, t, kmsg.CreatePartitionsRequestTopic{Topic: name, Count: int32(len(t.partitions) + n)})
+		assignments, refused := planGrowth(m, t, kmsg.CreatePartitionsRequestTopic{Topic: name, Count: int32(len(t.partitions) + n)}, math.MaxInt64)
 		if refused != nil {
 			return refused
 		}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
 // alterBroker changes what is set on one broker, or, with an empty name, on all.
@@ -68,6 +70,9 @@ func (c *Cluster) applyBrokerOps(node int32, current map[string]string, r *Alter
 			if d.typ != List {
 				return nil, &Error{invalidConfig, fmt.Sprintf("Config value %s is not allowed for config key: %s", strings.ToLower(s.Op.String()), s.Name)}
 			}
+			if d.required {
+				return nil, &Error{wire.UnknownServerError, ""} // Kafka begins from the default, and there is none
+			}
 			list, ok := settings[s.Name]
 			if !ok && c.fallback(d) != nil {
 				list = *c.fallback(d)
@@ -105,7 +110,7 @@ func (c *Cluster) checkDynamic(node int32, settings map[string]string, oneBroker
 		return err
 	}
 	if err := refuse("These security configs can be dynamically updated only per-listener using the listener prefix", func(name string, d *def) bool {
-		return d != nil && d.mode == perBroker && strings.HasPrefix(name, "ssl.")
+		return d != nil && d.mode == perBroker && strings.HasPrefix(name, "ssl.") && !slices.Contains(engineSettings, name)
 	}); err != nil {
 		return err
 	}
@@ -128,17 +133,112 @@ func (c *Cluster) checkDynamic(node int32, settings map[string]string, oneBroker
 	}
 	before := c.Broker(node)
 	after := before.with(settings)
-	if err := checkBroker(after); err != nil {
-		return &Error{invalidRequest, err.Error()}
+	for _, check := range []func(*Values) error{
+		checkBroker,
+		ifAny(names, checkLocalRetention, "log.local.retention.ms", "log.local.retention.bytes", "log.retention.ms", "log.retention.bytes"),
+		ifAny(names, checkReporters, "metric.reporters"),
+		ifAny(names, checkCordoned, "cordoned.log.dirs"),
+		ifAny(names, checkListenerProtocols, "listener.security.protocol.map"),
+	} {
+		if err := check(after); err != nil {
+			return &Error{invalidRequest, err.Error()}
+		}
 	}
 	return checkThreads(before, after, names)
+}
+
+// engineSettings are those of TLS that a broker takes at run time for all of its listeners.
+var engineSettings = []string{
+	"ssl.cipher.suites", "ssl.enabled.protocols", "ssl.endpoint.identification.algorithm", "ssl.keymanager.algorithm",
+	"ssl.protocol", "ssl.provider", "ssl.secure.random.implementation", "ssl.trustmanager.algorithm",
+}
+
+// ifAny is the check where one of its settings is among the names, else nothing.
+func ifAny(names []string, check func(*Values) error, settings ...string) func(*Values) error {
+	if slices.ContainsFunc(settings, func(s string) bool { return slices.Contains(names, s) }) {
+		return check
+	}
+	return func(*Values) error { return nil }
+}
+
+// checkLocalRetention: what stays on the broker's own disk (-2: all) is not more than what is kept at all (-1: without a limit).
+func checkLocalRetention(v *Values) error {
+	for _, unit := range []string{"ms", "bytes"} {
+		local := v.Int64("log.local.retention." + unit)
+		kept := v.Int64("log.retention.bytes")
+		if unit == "ms" {
+			name := "log.retention.hours"
+			for _, n := range []string{"log.retention.minutes", "log.retention.ms"} {
+				if v.IsSet(n) {
+					name = n
+				}
+			}
+			if kept = -1; v.Int64(name) >= 0 {
+				kept = v.Duration(name).Milliseconds()
+			}
+		}
+		switch {
+		case kept < 0 || local == -2:
+		case local == -1:
+			return refusal(fmt.Sprintf("log.local.retention.%s must not be -1 as log.retention.%s is %d", unit, unit, kept))
+		case local > kept:
+			return refusal(fmt.Sprintf("log.local.retention.%s is %d and must not be larger than log.retention.%s, which is %d", unit, local, unit, kept))
+		}
+	}
+	return nil
+}
+
+// checkReporters: only Kafka's own reporter can be loaded at run time. At the start any is taken, as it has no effect.
+func checkReporters(v *Values) error {
+	const own = "org.apache.kafka.common.metrics.JmxReporter"
+	for _, class := range v.List("metric.reporters") {
+		if class != own {
+			return refusal(fmt.Sprintf("metric.reporters: the class %s can't be loaded; there is %s", class, own))
+		}
+	}
+	return nil
+}
+
+// checkCordoned: only directories that the broker has can be closed to new replicas; * is all of them.
+func checkCordoned(v *Values) error {
+	has := v.List("log.dirs")
+	if len(has) == 0 {
+		has = v.List("log.dir")
+	}
+	for _, dir := range v.List("cordoned.log.dirs") {
+		if dir != "*" && !slices.Contains(has, dir) {
+			return refusal(fmt.Sprintf("cordoned.log.dirs has %s, which is not among the broker's directories %s", dir, strings.Join(has, ", ")))
+		}
+	}
+	return nil
+}
+
+// checkListenerProtocols reads "NAME:PROTOCOL,NAME:PROTOCOL", which must have every listener of the broker.
+func checkListenerProtocols(v *Values) error {
+	const name = "listener.security.protocol.map"
+	mapped := map[string]bool{}
+	for _, entry := range splitList(v.String(name)) {
+		listener, protocol, ok := strings.Cut(entry, ":")
+		if !ok || !slices.Contains([]string{"PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"}, strings.ToUpper(strings.TrimSpace(protocol))) {
+			return refusal(fmt.Sprintf("%s: %s is not of the form listener:protocol, where the protocol is PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL", name, entry))
+		}
+		mapped[strings.TrimSpace(listener)] = true
+	}
+	for _, l := range v.List("listeners") {
+		if listener, _, ok := strings.Cut(l, "://"); ok && !mapped[listener] {
+			return refusal(fmt.Sprintf("%s has no protocol for the listener %s", name, listener))
+		}
+	}
+	return nil
 }
 
 // checkThreads: a pool of threads may be halved or doubled at most in one step.
 func checkThreads(before, after *Values, names []string) *Error {
 	for _, name := range names {
 		switch name {
-		case "num.io.threads", "num.network.threads", "num.replica.fetchers", "num.recovery.threads.per.data.dir", "background.threads":
+		case "num.io.threads", "num.network.threads", "num.replica.fetchers", "num.recovery.threads.per.data.dir", "background.threads",
+			"remote.log.reader.threads", "remote.log.manager.copier.thread.pool.size", "remote.log.manager.expiration.thread.pool.size",
+			"remote.log.manager.follower.thread.pool.size":
 		default:
 			continue
 		}

@@ -306,3 +306,40 @@ func TestDefaultsAreShared(t *testing.T) {
 	_, err = NewDefaults(map[string]string{"num.partitions": "none"})
 	require.ErrorContains(t, err, "num.partitions")
 }
+
+func TestSettingsTiedAtRunTime(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, value string
+		op          Op
+		code        wire.Code
+	}{
+		{"log.local.retention.ms", "-1", Set, invalidRequest},
+		{"log.local.retention.ms", "-2", Set, 0},
+		{"log.local.retention.ms", "604800000", Set, 0},
+		{"log.local.retention.ms", "604800001", Set, invalidRequest},
+		{"log.local.retention.bytes", "-1", Set, 0}, // log.retention.bytes has no limit
+		{"cordoned.log.dirs", "/elsewhere", Set, invalidRequest},
+		{"cordoned.log.dirs", "*", Set, 0},
+		{"metric.reporters", "x", Append, invalidRequest},
+		{"metric.reporters", "org.apache.kafka.common.metrics.JmxReporter", Set, 0},
+		{"listener.security.protocol.map", "PLAINTEXT:NOPE", Set, invalidRequest},
+		{"listener.security.protocol.map", "A:SSL", Set, invalidRequest},
+		{"listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT", Set, 0},
+		{"remote.log.reader.threads", "4", Set, invalidRequest},
+		{"remote.log.reader.threads", "20", Set, 0},
+		{"ssl.protocol", "x", Set, 0},
+		{"ssl.keystore.location", "x", Set, invalidRequest},
+		{"process.roles", "a", Append, wire.UnknownServerError},
+		{"process.roles", "a", Set, invalidRequest},
+	} {
+		c, err := New(Start{PerBroker: map[int32]map[string]string{1: {}}})
+		require.NoError(t, err)
+		res := c.IncrementalAlter(1, []Alteration{{BrokerResource, "1", []AlterSetting{{tc.name, tc.op, &tc.value}}}}, all, true)
+		got := wire.None
+		if res[0].Err != nil {
+			got = wire.Code(res[0].Err.Code)
+		}
+		require.Equal(t, tc.code, got, "%+v", tc)
+	}
+}
