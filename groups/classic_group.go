@@ -355,6 +355,9 @@ func (c *classicGroup) vote() string {
 			}
 		}
 	}
+	// Kafka counts in a hash map and takes the first of those with the most votes that the map's iterator comes to.
+	buckets := hashSetOf(nil)
+	slices.SortStableFunc(ranked, func(a, b string) int { return buckets.bucket(javaHash(a)) - buckets.bucket(javaHash(b)) })
 	best := ""
 	for _, name := range ranked {
 		if votes[name] > votes[best] {

@@ -9,8 +9,9 @@ import (
 
 // The records of consumer groups: how they are made and what they do to the group. Nothing else changes what is durable.
 
-// consumerTombstones are those of a whole group, in Kafka's order.
-func (s *Shard) consumerTombstones(g *group) []Record {
+// consumerTombstones are those of a whole group, in Kafka's order. dropped are expressions that the step has ended before: Kafka, which looks
+// at the group as it was, ends them again.
+func (s *Shard) consumerTombstones(g *group, dropped ...string) []Record {
 	c := g.consumer
 	var out []Record
 	tombstone := func(typ int16, second string) {
@@ -27,6 +28,9 @@ func (s *Shard) consumerTombstones(g *group) []Record {
 		tombstone(records.TypeConsumerMember, id)
 	}
 	for _, expression := range sortedNames(c.regexes) {
+		tombstone(records.TypeConsumerRegex, expression)
+	}
+	for _, expression := range dropped {
 		tombstone(records.TypeConsumerRegex, expression)
 	}
 	tombstone(records.TypeConsumerPartitionMetadata, "")

@@ -160,7 +160,7 @@ func (s *Shard) upgradedMembers(c *classicGroup, cannot func(string, ...any) *re
 				return nil, cannot("an unsupported custom assignor is in use. " +
 					"Please refer to the documentation or switch to a default assignor before re-attempting the upgrade.")
 			}
-			u.assigned = s.byTopicID(a.Partitions)
+			u.assigned = s.byTopicID(lastEntries(m.assignment, a.Partitions))
 		}
 		for _, topic := range sortedTopicIDs(u.assigned) {
 			for _, p := range u.assigned[topic] {
@@ -183,6 +183,31 @@ func (s *Shard) upgradedMembers(c *classicGroup, cannot func(string, ...any) *re
 		out = append(out, u)
 	}
 	return out, nil
+}
+
+// lastEntries are the partitions of an assignment where of several entries of one topic only the last counts: Kafka fills a map.
+func lastEntries(assignment []byte, all []assignors.TopicPartition) []assignors.TopicPartition {
+	var a kmsg.ConsumerMemberAssignment
+	if a.ReadFrom(assignment) != nil {
+		return all
+	}
+	last := make(map[string]int, len(a.Topics))
+	for i, t := range a.Topics {
+		last[t.Topic] = i
+	}
+	if len(last) == len(a.Topics) {
+		return all
+	}
+	var out []assignors.TopicPartition
+	for i, t := range a.Topics {
+		if last[t.Topic] != i {
+			continue
+		}
+		for _, p := range t.Partitions {
+			out = append(out, assignors.TopicPartition{Topic: t.Topic, Partition: p})
+		}
+	}
+	return out
 }
 
 // protocolOrFirst is the chosen protocol, or the member's first while none is chosen.
@@ -214,7 +239,7 @@ func (s *Shard) mayDowngradeFor(g *consumerGroup, replaced *consumerMember) bool
 // downgrade makes the group a classic one: its generation is the group's epoch of before the step, its assignments are the targets. joining is a
 // classic static member that took another's place in this step; it comes last. After a removal a rebalance begins at once, else
 // if rebalance is set.
-func (s *Shard) downgrade(tx *consumerTx, g *group, generation int32, leaving []*consumerMember, joining string, rebalance bool) *classicGroup {
+func (s *Shard) downgrade(tx *consumerTx, g *group, generation int32, leaving []*consumerMember, joining string, rebalance bool, dropped ...string) *classicGroup {
 	old := g.consumer
 	type staying struct {
 		id         string
@@ -234,7 +259,7 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, generation int32, leaving []
 	for _, id := range old.order {
 		everyone = append(everyone, old.members[id])
 	}
-	for _, r := range s.consumerTombstones(g) {
+	for _, r := range s.consumerTombstones(g, dropped...) {
 		tx.add(r)
 	}
 	g = s.groups[tx.group]
@@ -293,8 +318,10 @@ func (s *Shard) downgradeForStatic(b *beat, group *group, m *consumerMember, att
 		return r.code
 	}
 	b.tx.putMember(m.id, attributes)
+	var dropped []string
 	if regex.dropped != "" {
 		b.tx.put(records.TypeConsumerRegex, regex.dropped, nil)
+		dropped = append(dropped, regex.dropped)
 	}
 	s.maybeBump(b.tx, g, namesChanged || regex.bumps || b.cause != "", nameOf(m)+" joined with the classic protocol")
 	rebalance := g.assignmentEpoch < g.groupEpoch
@@ -307,7 +334,7 @@ func (s *Shard) downgradeForStatic(b *beat, group *group, m *consumerMember, att
 			b.tx.putCurrent(m.id, next)
 		}
 	}
-	c := s.downgrade(b.tx, group, generation, nil, m.id, rebalance)
+	c := s.downgrade(b.tx, group, generation, nil, m.id, rebalance, dropped...)
 	b.tx.commit()
 	resp := req.ResponseKind().(*kmsg.JoinGroupResponse)
 	resp.MemberID, resp.ProtocolType, resp.Protocol = b.member, kmsg.StringPtr(consumerProtocolType), kmsg.StringPtr(req.Protocols[0].Name)
