@@ -40,7 +40,8 @@ func (r *request) findCoordinator() (answer, error) {
 		if err != nil {
 			return nil, err
 		}
-		if req.CoordinatorType == coordinatorGroup && f.code == wire.None && !r.cluster.options.KafkaTimings {
+		// A member asks for its one group. Who asks for many looks at them, and the loop is spared a step for each.
+		if len(keys) == 1 && req.CoordinatorType == coordinatorGroup && f.code == wire.None && !r.cluster.options.KafkaTimings {
 			r.cluster.loop.post(func() { r.cluster.groups.lookedUp(f.node, key) })
 		}
 		if r.version < 4 {

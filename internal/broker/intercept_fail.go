@@ -168,8 +168,11 @@ func (c *Cluster) handlePartly(r *request, fn handler, serving bool, failing []*
 	if len(failing) == 0 {
 		return r.run(fn)
 	}
-	if serving && failsItself(r.key) {
+	switch {
+	case serving && failsItself(r.key):
 		r.fails = c.codesOf(r.body, failing)
+		return r.run(fn)
+	case r.key == wire.Fetch: // what fails it behind these rules is an error of the whole
 		return r.run(fn)
 	}
 	codeOf := c.codesOf(r.body, failing)

@@ -81,6 +81,23 @@ func TestFailuresOfSeveralRules(t *testing.T) {
 	require.Equal(t, []wire.Code{wire.LeaderNotAvailable, wire.UnknownTopicOrPartition}, codesIn(w.raw.ask(w.request(&partTest{key: wire.Metadata}, 12))))
 }
 
+// An incremental Fetch whose named partitions fail, each with another code, and that then fails as a whole, does that: what its session has beside
+// them is not named, so something may be left.
+func TestFetchFailsAsAWholeBehindParts(t *testing.T) {
+	t.Parallel()
+	w := newPartWorld(t, &partTest{})
+	open := fetchRequest("orders", 0, 0, 1)
+	open.SessionEpoch = 0
+	id := w.raw.ask(open).(*kmsg.FetchResponse).SessionID
+	require.Positive(t, id)
+	w.fail(wire.Fetch, partNames{Topic: "orders", Partition: 0}, wire.NotLeaderOrFollower)
+	w.fail(wire.Fetch, partNames{Topic: "orders", Partition: 1}, wire.UnknownTopicOrPartition)
+	w.fail(wire.Fetch, partNames{Partition: -1}, wire.FetchSessionIDNotFound)
+	next := fetchRequest("orders", 0, 0, 1)
+	next.SessionID, next.SessionEpoch = id, 1
+	require.Equal(t, int16(wire.FetchSessionIDNotFound), w.raw.ask(next).(*kmsg.FetchResponse).ErrorCode)
+}
+
 // A rule that finds nothing left to fail doesn't act, so that rules with Times make a sequence.
 func TestFailuresInSequence(t *testing.T) {
 	t.Parallel()
