@@ -77,6 +77,8 @@
 //     a short interval in tests, such as kgo.HeartbeatInterval(100*time.Millisecond).
 //   - After an error or a cut connection franz-go looks for the leader again at most every 5 s: kgo.MetadataMinAge(10*time.Millisecond) makes tests
 //     with faults quick.
+//   - A producer that repeats a request until it is answered never ends where a Drop, or a Fail with a retriable code, has no Times: franz-go's
+//     ProduceSync doesn't even end with its context, once it has sent a record with a sequence number.
 //   - A committed offset is that of the next record: 41 after the records 0 to 40.
 //   - [Cluster.FastForward] moves the brokers' clock and not the client's: a client's own timeouts still take real time. [InMemoryNetwork] in a
 //     testing/synctest bubble moves both.

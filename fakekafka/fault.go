@@ -123,9 +123,12 @@ func (f *FaultRule) Broker(id int) *FaultRule {
 	return f.with(func(r *broker.Rule) { r.Broker = int32(id) }, ".Broker(%d)", id)
 }
 
-// Times acts on the first n matching requests only. Default: on all.
+// Times acts on the first n matching requests only, 1 or more. Default: on all.
 func (f *FaultRule) Times(n int) *FaultRule {
 	f.k.mark.Helper()
+	if n == 0 { // to the broker that is a rule without a bound; add refuses this one
+		return f.with(func(r *broker.Rule) { r.Times = -1 }, ".Times(0)")
+	}
 	return f.with(func(r *broker.Rule) { r.Times = n }, ".Times(%d)", n)
 }
 
@@ -179,7 +182,7 @@ func (f *FaultRule) senseless(a broker.Action) error {
 	case a.Delay < 0:
 		return fmt.Errorf("a delay of %s: give 0 or more", a.Delay)
 	case r.Times < 0 || r.After < 0:
-		return errors.New("Times and After count requests: give 0 or more")
+		return errors.New("Times and After count requests: give Times 1 or more, After 0 or more")
 	case r.Broker < 0 || int(r.Broker) > len(f.k.Addrs()):
 		return fmt.Errorf("there is no broker %d; node ids are 1 to %d", r.Broker, len(f.k.Addrs()))
 	case a.Fail != nil && !f.forced:

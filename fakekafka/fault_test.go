@@ -213,6 +213,7 @@ func TestWhatIsLeftOverFailsTheTest(t *testing.T) {
 		`Produce requests name no group`:   func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Group("g").Drop() },
 		`there is no broker 4`:             func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Broker(4).Drop() },
 		`Times and After count`:            func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Times(-1).Drop() },
+		`give Times 1 or more`:             func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Times(0).Drop() },
 		`has its action already`: func(_ testing.TB, k *fakekafka.Cluster) {
 			k.On(fakekafka.Produce).Drop().LoseReply()
 		},
