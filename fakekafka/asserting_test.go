@@ -306,6 +306,14 @@ func TestASlipOfThePenIsNamed(t *testing.T) {
 		{`no committed offset; there is no topic "ordres"`, func(tb testing.TB) { g.RequireCommitted(tb, "ordres", 0, 1) }},
 		{`fakekafka: wanted no more records in topic ordres: there is no topic`, func(tb testing.TB) { k.Topic("ordres").RequireNoMore(tb) }},
 		{"it was released", released.Await},
+		{"worker-9: epoch 1, owns nothing, subscribes to ordres", func(tb testing.TB) {
+			k.Join("slips", fakekafka.Member{ClientID: "worker-9", Topics: []string{"ordres"}})
+			k.Group("slips").AwaitOwner(tb, "orders", 0, "worker-9")
+		}},
+		{"scripted member worker-8 has stopped: JoinGroup was answered INVALID_SESSION_TIMEOUT", func(tb testing.TB) {
+			k.Join("refused", fakekafka.Member{ClientID: "worker-8", Topics: []string{"orders"}, SessionTimeout: time.Millisecond})
+			k.Group("refused").AwaitStable(tb, 1)
+		}},
 		{"0; no client sent any", func(tb testing.TB) { k.Requests(fakekafka.Produce).From("worker-1").AwaitCount(tb, 1) }},
 	} {
 		require.Contains(t, failure(t, c.do), c.says)

@@ -60,7 +60,15 @@ func (g *Group) failed(err error) error {
 		return nil
 	}
 	events := g.History()
-	return &groupError{g, fmt.Errorf("fakekafka: group %s: %w\n%s", g.id, err, g.recent(events, 0)), len(events)}
+	stopped := ""
+	for i, s := range g.k.b.StoppedScripts(g.id) {
+		if i == summaryMembers {
+			stopped += "\n    …"
+			break
+		}
+		stopped += "\n    scripted member " + s
+	}
+	return &groupError{g, fmt.Errorf("fakekafka: group %s: %w%s\n%s", g.id, err, stopped, g.recent(events, 0)), len(events)}
 }
 
 // groupError is an error that shows a group's timeline.
@@ -121,6 +129,9 @@ func summary(s GroupState) string {
 	}
 	for _, m := range listed {
 		fmt.Fprintf(&b, "\n    %s: epoch %d, owns %s", memberLabel(m), m.Epoch, partitionsText(m.Owned))
+		if samePartitions(m.Owned, nil) && len(m.Subscribed) > 0 {
+			fmt.Fprintf(&b, ", subscribes to %s", strings.Join(m.Subscribed, ", "))
+		}
 		if len(m.Revoking) > 0 {
 			fmt.Fprintf(&b, ", is to give up %s", partitionsText(m.Revoking))
 		}

@@ -81,6 +81,18 @@ type scripts struct {
 	flights flights
 }
 
+// StoppedScripts says of a group's scripted members which have stopped, and why.
+func (c *Cluster) StoppedScripts(group string) (stopped []string) {
+	c.loop.look(func() {
+		for _, s := range c.groups.scripts.byGroup[group] {
+			if s.err != nil {
+				stopped = append(stopped, fmt.Sprintf("%s has stopped: %v", s.spec.Client, s.err))
+			}
+		}
+	})
+	return stopped
+}
+
 // errNoScript is the error of whatever is asked of a member that could not join, for the reason told then.
 var errNoScript = errors.New("this member could not join")
 
