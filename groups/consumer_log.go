@@ -110,7 +110,9 @@ func (g *consumerGroup) applyValue(typ int16, second string, value []byte) error
 			return err
 		}
 		m := g.memberOrNew(second)
-		if len(g.members) == 1 && m.epoch == 0 && 0 < v.Epoch && v.Epoch < g.assignmentEpoch {
+		// A member that has yet to revoke is behind the target, too, and where the log is compacted that may be all it says of it.
+		behind := memberState(v.State) == memberStable && 0 < v.Epoch && v.Epoch < g.assignmentEpoch
+		if len(g.members) == 1 && m.epoch == 0 && behind {
 			g.beginAnew()
 		}
 		g.setAssignment(m, memberAssignment{

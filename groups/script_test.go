@@ -246,6 +246,7 @@ func (w *script) effects(fx Effects) {
 		fmt.Fprintf(&told, "event %s\n", describeEvent(e))
 	}
 	w.out.WriteString(told.String())
+	w.shard.Recycle(fx)
 }
 
 // send hands a request in for a client and flushes.

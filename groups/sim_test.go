@@ -364,6 +364,7 @@ func (r *simRun) effects(fx Effects) {
 		r.compare()
 	}
 	r.deliver(fx.Replies)
+	r.shard.Recycle(fx)
 }
 
 // endTxn writes the marker of a producer's transaction and tells the shard.
