@@ -44,6 +44,8 @@ type FaultRule struct {
 	added  bool
 	// nothing: a function that was given is nil.
 	nothing bool
+	// empty is the call that was given a name that names nothing; to the broker such a rule would be one for all.
+	empty string
 }
 
 // On begins a rule for requests of one API; [AnyAPI] takes all.
@@ -90,10 +92,18 @@ func (f *FaultRule) with(narrow func(*broker.Rule), format string, args ...any) 
 	return f
 }
 
+// needs notes that a call was given a name that names something.
+func (f *FaultRule) needs(named bool, call string) {
+	if !named && f.empty == "" {
+		f.empty = call
+	}
+}
+
 // Topic takes only requests that name this topic, by name or by id, or its configs. A request for all topics names none. Of a request that names other topics, too, a Fail
 // fails only what is about this one; the other actions are done to the whole request.
 func (f *FaultRule) Topic(name string) *FaultRule {
 	f.k.mark.Helper()
+	f.needs(name != "", "Topic")
 	return f.with(func(r *broker.Rule) { r.Topic = name }, ".Topic(%q)", name)
 }
 
@@ -101,6 +111,7 @@ func (f *FaultRule) Topic(name string) *FaultRule {
 // As with Topic, a Fail fails only what is named.
 func (f *FaultRule) Partition(p int32) *FaultRule {
 	f.k.mark.Helper()
+	f.needs(p >= 0, "Partition")
 	return f.with(func(r *broker.Rule) { r.Partition = p }, ".Partition(%d)", p)
 }
 
@@ -108,18 +119,21 @@ func (f *FaultRule) Partition(p int32) *FaultRule {
 // FindCoordinator) a Fail fails this one only.
 func (f *FaultRule) Group(id string) *FaultRule {
 	f.k.mark.Helper()
+	f.needs(id != "", "Group")
 	return f.with(func(r *broker.Rule) { r.Group = id }, ".Group(%q)", id)
 }
 
 // From takes only requests of this client, by client.id.
 func (f *FaultRule) From(client string) *FaultRule {
 	f.k.mark.Helper()
+	f.needs(client != "", "From")
 	return f.with(func(r *broker.Rule) { r.Client = client }, ".From(%q)", client)
 }
 
 // Broker takes only requests to this broker, by node id.
 func (f *FaultRule) Broker(id int) *FaultRule {
 	f.k.mark.Helper()
+	f.needs(id != 0, "Broker")
 	return f.with(func(r *broker.Rule) { r.Broker = int32(id) }, ".Broker(%d)", id)
 }
 
@@ -175,6 +189,10 @@ func (f *FaultRule) senseless(a broker.Action) error {
 		return errors.New("the rule has its action already; begin another one with On")
 	case f.nothing:
 		return errors.New("there is no function: give one")
+	case f.empty == "Broker":
+		return fmt.Errorf("there is no broker 0; node ids are 1 to %d", len(f.k.Addrs()))
+	case f.empty != "":
+		return fmt.Errorf("what is given to %s names nothing: give a name, or leave %[1]s out", f.empty)
 	case (r.Topic != "" || r.Partition >= 0) && !broker.NamesTopics(r.Key):
 		return fmt.Errorf("%s requests name no topic; leave Topic and Partition out", api)
 	case r.Group != "" && !broker.NamesGroups(r.Key):

@@ -209,11 +209,15 @@ func TestWhatIsLeftOverFailsTheTest(t *testing.T) {
 		`NOT_COORDINATOR is never answered to every API`: func(_ testing.TB, k *fakekafka.Cluster) {
 			k.On(fakekafka.AnyAPI).Fail(fakekafka.NotCoordinator)
 		},
-		`Heartbeat requests name no topic`: func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Heartbeat).Topic("orders").Drop() },
-		`Produce requests name no group`:   func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Group("g").Drop() },
-		`there is no broker 4`:             func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Broker(4).Drop() },
-		`Times and After count`:            func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Times(-1).Drop() },
-		`give Times 1 or more`:             func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Times(0).Drop() },
+		`Heartbeat requests name no topic`:         func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Heartbeat).Topic("orders").Drop() },
+		`Produce requests name no group`:           func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Group("g").Drop() },
+		`there is no broker 4`:                     func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Broker(4).Drop() },
+		`Times and After count`:                    func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Times(-1).Drop() },
+		`what is given to Topic names nothing`:     func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Topic("").Drop() },
+		`what is given to Partition names nothing`: func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Partition(-1).Drop() },
+		`what is given to From names nothing`:      func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).From("").Drop() },
+		`there is no broker 0`:                     func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Broker(0).Drop() },
+		`give Times 1 or more`:                     func(_ testing.TB, k *fakekafka.Cluster) { k.On(fakekafka.Produce).Times(0).Drop() },
 		`has its action already`: func(_ testing.TB, k *fakekafka.Cluster) {
 			k.On(fakekafka.Produce).Drop().LoseReply()
 		},
