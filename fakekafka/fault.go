@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -51,6 +53,9 @@ type FaultRule struct {
 // On begins a rule for requests of one API; [AnyAPI] takes all.
 func (k *Cluster) On(api API) *FaultRule {
 	f := &FaultRule{k: k, name: fmt.Sprintf("On(%s)", api), rule: &broker.Rule{Key: wire.Key(api), Partition: -1}}
+	if _, file, line, ok := runtime.Caller(1); ok { // what is left over is told at the line of Start
+		f.rule.At = fmt.Sprintf("%s:%d", filepath.Base(file), line)
+	}
 	k.faults.begin(f)
 	return f
 }

@@ -187,6 +187,9 @@ func TestWhatIsLeftOverFailsTheTest(t *testing.T) {
 		`On(Produce).Topic("orders").Times(2).Fail(NOT_LEADER_OR_FOLLOWER) never acted`: func(_ testing.TB, k *fakekafka.Cluster) {
 			k.On(fakekafka.Produce).Topic("orders").Times(2).Fail(fakekafka.NotLeaderOrFollower)
 		},
+		`topic "orders" has no partition 7; it has 1: no client sent Produce; the rule is at fault_test.go:`: func(_ testing.TB, k *fakekafka.Cluster) {
+			k.On(fakekafka.Produce).Topic("orders").Partition(7).Drop()
+		},
 		`1 matched, all of them let pass by After(3)`: func(tb testing.TB, k *fakekafka.Cluster) {
 			k.On(fakekafka.Produce).After(3).Drop()
 			dialRaw(t, k, "a").ask(produceTo(t, "orders", 0))

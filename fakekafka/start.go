@@ -90,7 +90,7 @@ func (k *Cluster) end() {
 		}
 	}
 	for _, f := range k.faults.all() {
-		k.tb.Errorf("fakekafka: %s has no action; add Fail, Delay, Hold, HoldReply, LoseReply, Drop, Reply or Observe", f.name)
+		k.tb.Errorf("fakekafka: %s has no action; add Fail, Delay, Hold, HoldReply, LoseReply, Drop, Reply or Observe; the rule is at %s", f.name, f.rule.At)
 	}
 	for _, name := range k.b.Unmatched() {
 		k.tb.Errorf("fakekafka: %s", name)

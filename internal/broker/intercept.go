@@ -43,6 +43,7 @@ type Rule struct {
 	// Internal rules belong to holds of a group: they aren't reported as never matched.
 	Internal bool
 	Name     string // for messages: "On(Produce).Topic(orders).Fail(NOT_LEADER_OR_FOLLOWER)"
+	At       string // where the test began it, "orders_test.go:12"; "": unknown
 
 	Action Action
 
@@ -134,14 +135,24 @@ func (c *Cluster) Unmatched() []string {
 	return names
 }
 
-// idleRule says of a rule that it never acted, and why as far as that is known. With r.mu held.
+// idleRule says of a rule that it never acted, why as far as that is known, and where it is. With r.mu held.
 func (c *Cluster) idleRule(r *Rule) string {
+	text := c.whyIdle(r)
+	if r.At != "" {
+		text += "; the rule is at " + r.At
+	}
+	return text
+}
+
+func (c *Cluster) whyIdle(r *Rule) string {
 	text := r.Name + " never acted on a request"
 	if r.matched > 0 {
 		return fmt.Sprintf("%s: %d matched, all of them let pass by After(%d)", text, r.matched, r.After)
 	}
-	if r.Topic != "" && c.meta.Load().topics[r.Topic] == nil {
+	if t := c.meta.Load().topics[r.Topic]; r.Topic != "" && t == nil {
 		text += fmt.Sprintf("; there is no topic %q", r.Topic)
+	} else if t != nil && r.Partition >= 0 && t.partition(r.Partition) == nil {
+		text += "; " + c.noPartition(t, r.Topic, r.Partition).Error()
 	}
 	if r.Key == AnyKey {
 		return text
