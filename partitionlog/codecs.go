@@ -79,7 +79,10 @@ type unpacker struct {
 // be missing, is for each codec what the Java libraries of a broker let pass.
 func (c *Codecs) unpack(codec int, packed []byte) (u unpacker, err error) {
 	c.in.Reset(packed)
-	if len(packed) == 0 && codec != CodecZstd {
+	switch {
+	case codec < CodecGzip || codec > CodecZstd:
+		return u, fmt.Errorf("codec %d: there are 1 to 4", codec)
+	case len(packed) == 0 && codec != CodecZstd:
 		return u, fmt.Errorf("%s: %w", codecNames[codec], io.ErrUnexpectedEOF)
 	}
 	switch codec {
@@ -95,8 +98,6 @@ func (c *Codecs) unpack(codec int, packed []byte) (u unpacker, err error) {
 		if len(packed) > 0 {
 			u.stream, err = c.unpackZstd(packed)
 		}
-	default:
-		err = fmt.Errorf("codec %d: there are 1 to 4", codec)
 	}
 	return u, err
 }

@@ -71,19 +71,43 @@ func FuzzAppend(f *testing.F) {
 	})
 }
 
-// checkScans holds the quick walk over uncompressed records to the general one.
+// checkScans holds the quick walks over records, uncompressed and compressed, to the general one.
 func checkScans(t *testing.T, b Batch) {
-	if b.Codec() != CodecNone || b.RecordCount() < 0 {
+	if b.RecordCount() < 0 {
 		return
 	}
 	l := newTestLog()
+	same := func(general, quick recordScan, generalErr, quickErr error) {
+		require.Equal(t, generalErr == nil, quickErr == nil, "%v, %v", generalErr, quickErr)
+		if quickErr == nil {
+			require.Equal(t, general.maxTimestamp, quick.maxTimestamp)
+			require.Equal(t, general.bad, quick.bad)
+			require.Equal(t, general.badTimestamp, quick.badTimestamp)
+		}
+	}
+	each := func(int, *rawRecord) {} // whoever asks for the records gets the general walk
+	general, generalErr := l.scan(t0, b, nil, each)
+	skimmed, skimmedErr := l.scan(t0, b, nil, nil)
+	same(general, skimmed, generalErr, skimmedErr)
+	if generalErr == nil {
+		require.Equal(t, general.consecutive, skimmed.consecutive)
+	}
+	if b.Codec() != CodecNone {
+		return
+	}
 	quick, quickErr := l.scanPlain(t0, b)
-	general, generalErr := l.scan(t0, b, nil, nil)
-	require.Equal(t, generalErr == nil, quickErr == nil, "%v, %v", generalErr, quickErr)
-	if quickErr == nil {
-		require.Equal(t, general.maxTimestamp, quick.maxTimestamp)
-		require.Equal(t, general.bad, quick.bad)
-		require.Equal(t, general.badTimestamp, quick.badTimestamp)
+	same(general, quick, generalErr, quickErr)
+	if len(b) == headerSize {
+		return // nothing packed is an error of its own
+	}
+	for _, codec := range []int{CodecSnappy, CodecLZ4} {
+		var c Codecs
+		packed, err := c.pack(bytes.Clone(b[:headerSize]), codec, 0, b[headerSize:])
+		require.NoError(t, err)
+		of := Batch(packed)
+		of.putInt16(posAttributes, b.attributes()|int16(codec))
+		unpacked, unpackedErr := l.scan(t0, of, &c, nil)
+		same(general, unpacked, generalErr, unpackedErr)
 	}
 }
 
