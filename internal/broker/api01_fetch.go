@@ -157,14 +157,11 @@ func forgotten(req *kmsg.FetchRequest) []fetchsession.Partition {
 	return list
 }
 
-// validIsolation: the levels that exist. Another one fails the request, but only after the session's epoch has moved on.
+// validIsolation: the levels that exist. Another one fails a request that has something to read, after the session's epoch has moved on.
 func validIsolation(level int8) bool { return level == 0 || level == 1 }
 
 // full answers all partitions of the request, and may open a session.
 func (f *fetching) full(req *kmsg.FetchRequest, kind fetchsession.Kind) (answer, error) {
-	if !validIsolation(req.IsolationLevel) {
-		return errorForm(f.r, wire.UnknownServerError), nil
-	}
 	list := fetchsession.Merge(f.partitions(req), f.byID)
 	opening := &openSession{}
 	f.box = &opening.inbox
@@ -179,6 +176,10 @@ func (f *fetching) full(req *kmsg.FetchRequest, kind fetchsession.Kind) (answer,
 		targets[i] = target{part: &list[i], inbox: f.box}
 		f.targets = append(f.targets, &targets[i])
 		f.start(&targets[i])
+	}
+	if !validIsolation(req.IsolationLevel) && f.reads() {
+		f.release()
+		return errorForm(f.r, wire.UnknownServerError), nil
 	}
 	f.readAll()
 	if !f.answerNow() {
@@ -307,7 +308,14 @@ func (f *fetching) incremental(req *kmsg.FetchRequest, id, epoch int32) (answer,
 func (f *fetching) incrementalAnswer(req *kmsg.FetchRequest, epoch int32) (answer, error) {
 	o := f.session
 	if !validIsolation(req.IsolationLevel) {
-		return errorForm(f.r, wire.UnknownServerError), nil
+		o.s.TouchAll() // each member counts, due or not
+		f.takeDue()
+		for _, t := range f.targets {
+			f.start(t)
+		}
+		if f.reads() {
+			return errorForm(f.r, wire.UnknownServerError), nil
+		}
 	}
 	o.s.StartReading(f.reading)
 	if f.maxBytes < 0 || f.r.fails != nil {
@@ -334,6 +342,11 @@ func (f *fetching) incrementalAnswer(req *kmsg.FetchRequest, epoch int32) (answe
 		return errorForm(f.r, wire.UnknownServerError), nil
 	}
 	return f.end(o.s.ID()), nil
+}
+
+// reads reports whether there is something to read among the targets, which have been started.
+func (f *fetching) reads() bool {
+	return slices.ContainsFunc(f.targets, func(t *target) bool { return t.early == wire.None })
 }
 
 // takeDue makes the session's due members the targets.

@@ -71,15 +71,18 @@ func (r *request) addPartitionsToTxn() (answer, error) {
 		}
 		code = fencedBefore(code, r.version, 2)
 	}
-	for _, t := range req.Topics {
+	txn := addedToTransaction(kmsg.AddPartitionsToTxnRequestTransaction{Topics: batchTopics(req.Topics)}, len(unknown) > 0, func(topic string, p int32) wire.Code {
+		if unknown[transactions.TopicPartition{Topic: topic, Partition: p}] {
+			return wire.UnknownTopicOrPartition
+		}
+		return code
+	})
+	for _, t := range txn.Topics {
 		rt := kmsg.NewAddPartitionsToTxnResponseTopic()
 		rt.Topic = t.Topic
 		for _, p := range t.Partitions {
 			rp := kmsg.NewAddPartitionsToTxnResponseTopicPartition()
-			rp.Partition, rp.ErrorCode = p, int16(code)
-			if unknown[transactions.TopicPartition{Topic: t.Topic, Partition: p}] {
-				rp.ErrorCode = int16(wire.UnknownTopicOrPartition)
-			}
+			rp.Partition, rp.ErrorCode = p.Partition, p.ErrorCode
 			rt.Partitions = append(rt.Partitions, rp)
 		}
 		resp.Topics = append(resp.Topics, rt)
@@ -87,36 +90,60 @@ func (r *request) addPartitionsToTxn() (answer, error) {
 	return resp, nil
 }
 
+// batchTopics are the topics of a request below v4 as a transaction of a batch has them.
+func batchTopics(topics []kmsg.AddPartitionsToTxnRequestTopic) []kmsg.AddPartitionsToTxnRequestTransactionTopic {
+	list := make([]kmsg.AddPartitionsToTxnRequestTransactionTopic, len(topics))
+	for i, t := range topics {
+		list[i].Topic, list[i].Partitions = t.Topic, t.Partitions
+	}
+	return list
+}
+
 // addPartitionsBatch is the form that brokers use among themselves: several transactions, to be added to or only asked about.
 func (r *request) addPartitionsBatch(req *kmsg.AddPartitionsToTxnRequest) (answer, error) {
 	return onLoop(r.cluster, func() answer {
 		resp := req.ResponseKind().(*kmsg.AddPartitionsToTxnResponse)
 		for _, txn := range req.Transactions {
-			resp.Transactions = append(resp.Transactions, addedToTransaction(txn, r.addOrVerify(txn)))
+			code, each := r.addOrVerify(txn)
+			resp.Transactions = append(resp.Transactions, addedToTransaction(txn, each, code))
 		}
 		return resp
 	})
 }
 
-// addedToTransaction gives every partition of a transaction of a batch its code.
-func addedToTransaction(txn kmsg.AddPartitionsToTxnRequestTransaction, code func(topic string, p int32) wire.Code) kmsg.AddPartitionsToTxnResponseTransaction {
+// addedToTransaction gives every partition of a transaction of a batch its code. Where each was judged for itself, each is
+// answered once; where the transaction has one code, the topics are answered as they stand in the request.
+func addedToTransaction(txn kmsg.AddPartitionsToTxnRequestTransaction, each bool, code func(topic string, p int32) wire.Code) kmsg.AddPartitionsToTxnResponseTransaction {
 	rt := kmsg.NewAddPartitionsToTxnResponseTransaction()
 	rt.TransactionalID = txn.TransactionalID
-	for _, t := range txn.Topics {
-		to := kmsg.NewAddPartitionsToTxnResponseTransactionTopic()
-		to.Topic = t.Topic
+	var named mentions
+	for i, t := range txn.Topics {
+		if !each {
+			rt.Topics = append(rt.Topics, kmsg.NewAddPartitionsToTxnResponseTransactionTopic())
+			rt.Topics[i].Topic = t.Topic
+		}
 		for _, p := range t.Partitions {
+			at := i
+			if each {
+				place, _, first := named.place(t.Topic, p)
+				if !first {
+					continue
+				}
+				if at = place; at == len(rt.Topics) {
+					rt.Topics = append(rt.Topics, kmsg.NewAddPartitionsToTxnResponseTransactionTopic())
+					rt.Topics[at].Topic = t.Topic
+				}
+			}
 			po := kmsg.NewAddPartitionsToTxnResponseTransactionTopicPartition()
 			po.Partition, po.ErrorCode = p, int16(code(t.Topic, p))
-			to.Partitions = append(to.Partitions, po)
+			rt.Topics[at].Partitions = append(rt.Topics[at].Partitions, po)
 		}
-		rt.Topics = append(rt.Topics, to)
 	}
 	return rt
 }
 
-// addOrVerify handles one transaction of a batch; it answers each partition's code. On the loop.
-func (r *request) addOrVerify(txn kmsg.AddPartitionsToTxnRequestTransaction) func(topic string, p int32) wire.Code {
+// addOrVerify handles one transaction of a batch; it answers each partition's code, and whether each was judged for itself. On the loop.
+func (r *request) addOrVerify(txn kmsg.AddPartitionsToTxnRequestTransaction) (code func(topic string, p int32) wire.Code, each bool) {
 	m := r.cluster.meta.Load()
 	var wanted []transactions.TopicPartition
 	unknown := false
@@ -132,26 +159,26 @@ func (r *request) addOrVerify(txn kmsg.AddPartitionsToTxnRequestTransaction) fun
 				return wire.UnknownTopicOrPartition
 			}
 			return wire.OperationNotAttempted
-		}
+		}, true
 	}
 	tc := r.cluster.txns
-	sh, code := tc.shardOn(r.node.id, txn.TransactionalID)
+	sh, one := tc.shardOn(r.node.id, txn.TransactionalID)
 	producer := transactions.Producer{ID: txn.ProducerID, Epoch: txn.ProducerEpoch}
 	switch {
 	case txn.TransactionalID == "":
-		code = wire.InvalidRequest
+		one = wire.InvalidRequest
 	case sh == nil:
 	case txn.VerifyOnly:
 		return func(topic string, p int32) wire.Code {
 			return wire.Code(sh.VerifyPartition(txn.TransactionalID, producer, transactions.TopicPartition{Topic: topic, Partition: p}))
-		}
+		}, true
 	default:
 		now := r.cluster.clock.Now()
 		c, fx := sh.AddPartitions(now, txn.TransactionalID, producer, wanted, 2)
 		tc.apply(now, sh, fx)
-		code = wire.Code(c)
+		one = wire.Code(c)
 	}
-	return func(string, int32) wire.Code { return code }
+	return func(string, int32) wire.Code { return one }, txn.VerifyOnly
 }
 
 func (r *request) addOffsetsToTxn() (answer, error) {

@@ -26,19 +26,27 @@ func (r *request) alterReplicaLogDirs() (answer, error) {
 	}), nil
 }
 
-// alterLogDirsAnswer gives every partition of a request its code.
+// alterLogDirsAnswer gives every partition of a request its code, once: where it is named again, the last directory counts.
 func alterLogDirsAnswer(req *kmsg.AlterReplicaLogDirsRequest, code func(dir, topic string, index int32) wire.Code) *kmsg.AlterReplicaLogDirsResponse {
 	resp := req.ResponseKind().(*kmsg.AlterReplicaLogDirsResponse)
+	var named mentions
 	for _, d := range req.Dirs {
 		for _, w := range d.Topics {
-			t := kmsg.NewAlterReplicaLogDirsResponseTopic()
-			t.Topic = w.Topic
 			for _, index := range w.Partitions {
-				p := kmsg.NewAlterReplicaLogDirsResponseTopicPartition()
-				p.Partition, p.ErrorCode = index, int16(code(d.Dir, w.Topic, index))
-				t.Partitions = append(t.Partitions, p)
+				at, i, _ := named.place(w.Topic, index)
+				if at == len(resp.Topics) {
+					t := kmsg.NewAlterReplicaLogDirsResponseTopic()
+					t.Topic = w.Topic
+					resp.Topics = append(resp.Topics, t)
+				}
+				t := &resp.Topics[at]
+				if i == len(t.Partitions) {
+					p := kmsg.NewAlterReplicaLogDirsResponseTopicPartition()
+					p.Partition = index
+					t.Partitions = append(t.Partitions, p)
+				}
+				t.Partitions[i].ErrorCode = int16(code(d.Dir, w.Topic, index))
 			}
-			resp.Topics = append(resp.Topics, t)
 		}
 	}
 	return resp

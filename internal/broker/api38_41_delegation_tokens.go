@@ -10,6 +10,15 @@ import (
 // 41, versions 1-3 (KIP-48). A connection that nobody authenticated, as all on a PLAINTEXT listener, may not ask for tokens.
 
 func (r *request) tokenWithoutAuthentication() (answer, error) {
+	// Since v3 (KIP-373) a token may be wanted for another owner, whom the refusal names.
+	if req, ok := r.body.(*kmsg.CreateDelegationTokenRequest); ok && r.version >= 3 && req.OwnerPrincipalName != nil && *req.OwnerPrincipalName != "" {
+		if req.OwnerPrincipalType == nil {
+			return createTokenError(req, wire.UnknownServerError), nil // no principal is without a type
+		}
+		resp := createTokenError(req, wire.DelegationTokenRequestNotAllowed)
+		resp.PrincipalType, resp.PrincipalName = *req.OwnerPrincipalType, *req.OwnerPrincipalName
+		return resp, nil
+	}
 	return errorForm(r, wire.DelegationTokenRequestNotAllowed), nil
 }
 

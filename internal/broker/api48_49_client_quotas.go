@@ -54,12 +54,12 @@ func (r *request) alterClientQuotas() (answer, error) {
 				ops[i] = quotaOp{o.Key, o.Value, o.Remove}
 			}
 			e, err := newQuotaEntity(parts)
+			if first, twice := seen[e.key()]; twice { // the first has taken effect already, if it was right
+				resp.Entries[first] = quotaResult(e.wire(), refuse(wire.InvalidRequest, "Attempting to alter a client quota entity more than once in the same request."))
+				continue
+			}
+			seen[e.key()] = len(resp.Entries)
 			if err == nil {
-				if first, twice := seen[e.key()]; twice { // the first has taken effect already
-					resp.Entries[first] = quotaResult(e.wire(), refuse(wire.InvalidRequest, "Attempting to alter a client quota entity more than once in the same request."))
-					continue
-				}
-				seen[e.key()] = len(resp.Entries)
 				err = e.check(ops)
 			}
 			if err == nil && !req.ValidateOnly {

@@ -277,7 +277,7 @@ func transactionErrorForm(body kmsg.Request, code wire.Code) kmsg.Response {
 				return resp
 			}
 			for _, txn := range req.Transactions {
-				resp.Transactions = append(resp.Transactions, addedToTransaction(txn, func(string, int32) wire.Code { return code }))
+				resp.Transactions = append(resp.Transactions, addedToTransaction(txn, false, func(string, int32) wire.Code { return code }))
 			}
 			return resp
 		}

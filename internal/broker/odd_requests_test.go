@@ -173,3 +173,55 @@ func TestAdminRequestsForNothing(t *testing.T) {
 	list.StateFilters = []string{"nope", "Ongoing", "nope"}
 	require.Equal(t, []string{"nope"}, cl.ask(list).(*kmsg.ListTransactionsResponse).UnknownStateFilters)
 }
+
+func TestOddIsolationNeedsSomethingToRead(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}})
+	cl := dialRaw(t, c)
+	ask := func(ids ...[16]byte) wire.Code {
+		req := fetchIDs(ids...)
+		req.IsolationLevel = 3
+		return wire.Code(cl.ask(req).(*kmsg.FetchResponse).ErrorCode)
+	}
+	require.Equal(t, wire.None, ask())
+	require.Equal(t, wire.None, ask([16]byte{7}))
+	require.Equal(t, wire.UnknownServerError, ask([16]byte{7}, c.meta.Load().topics["t"].id))
+}
+
+func TestPartitionsNamedTwiceInAdminRequests(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 2}}}))
+	move := kmsg.NewPtrAlterReplicaLogDirsRequest()
+	move.Version = 2
+	for _, partitions := range [][]int32{{0, 0}, {}, {1, 0}} {
+		move.Dirs = append(move.Dirs, kmsg.AlterReplicaLogDirsRequestDir{Dir: "/none", Topics: []kmsg.AlterReplicaLogDirsRequestDirTopic{{Topic: "t", Partitions: partitions}}})
+	}
+	moved := cl.ask(move).(*kmsg.AlterReplicaLogDirsResponse)
+	require.Len(t, moved.Topics, 1)
+	require.Len(t, moved.Topics[0].Partitions, 2)
+
+	add := kmsg.NewPtrAddPartitionsToTxnRequest()
+	add.Version, add.TransactionalID = 3, "x"
+	add.Topics = []kmsg.AddPartitionsToTxnRequestTopic{{Topic: "t", Partitions: []int32{0, 0}}, {Topic: "t"}}
+	added := cl.ask(add).(*kmsg.AddPartitionsToTxnResponse)
+	require.Len(t, added.Topics, 2, "one code for all: as they stand in the request")
+	require.Len(t, added.Topics[0].Partitions, 2)
+	add.Topics = append(add.Topics, kmsg.AddPartitionsToTxnRequestTopic{Topic: "t", Partitions: []int32{9}})
+	added = cl.ask(add).(*kmsg.AddPartitionsToTxnResponse)
+	require.Len(t, added.Topics, 1, "one of them is not there: each is answered once")
+	require.Len(t, added.Topics[0].Partitions, 2)
+}
+
+func TestRefusedTokenNamesItsOwner(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{}))
+	req := kmsg.NewPtrCreateDelegationTokenRequest()
+	req.Version, req.OwnerPrincipalType, req.OwnerPrincipalName = 3, kmsg.StringPtr("User"), kmsg.StringPtr("alice")
+	resp := cl.ask(req).(*kmsg.CreateDelegationTokenResponse)
+	require.Equal(t, wire.DelegationTokenRequestNotAllowed, wire.Code(resp.ErrorCode))
+	require.Equal(t, "alice", resp.PrincipalName)
+	req.OwnerPrincipalType = nil
+	resp = cl.ask(req).(*kmsg.CreateDelegationTokenResponse)
+	require.Equal(t, wire.UnknownServerError, wire.Code(resp.ErrorCode))
+	require.Equal(t, "ANONYMOUS", resp.PrincipalName)
+}

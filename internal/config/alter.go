@@ -22,7 +22,18 @@ const maxValueSize = 1<<15 - 1
 // node. Each resource succeeds or fails alone, and all of its settings or none are
 // taken. topicExists says which topics there are.
 func (c *Cluster) IncrementalAlter(node int32, resources []Alteration, topicExists func(string) bool, validateOnly bool) []Result {
+	// An operation that doesn't exist fails all that the broker would have passed on to the controller.
+	unknown := slices.ContainsFunc(resources, func(r Alteration) bool {
+		if !passedOn(&r) {
+			return false
+		}
+		_, err := c.applyTo(&r)
+		return err != nil && err.Code == wire.UnknownServerError
+	})
 	return c.alterEach(resources, func(r *Alteration) *Error {
+		if unknown && passedOn(r) {
+			return &Error{wire.UnknownServerError, ""}
+		}
 		return c.alterOne(node, r, topicExists, validateOnly, true)
 	})
 }
@@ -33,6 +44,15 @@ func (c *Cluster) Alter(node int32, resources []Alteration, topicExists func(str
 	return c.alterEach(resources, func(r *Alteration) *Error {
 		return c.alterOne(node, r, topicExists, validateOnly, false)
 	})
+}
+
+// passedOn reports whether the resource is one of those that only the controller looks into, and passed what the broker looks at.
+func passedOn(r *Alteration) bool {
+	switch r.Type {
+	case TopicResource, GroupResource, ClientMetricsResource:
+		return checkKeys(r, true) == nil
+	}
+	return false
 }
 
 // alterEach refuses resources that stand twice in the request and asks alter for the others.
@@ -83,10 +103,7 @@ func (c *Cluster) alterOne(node int32, r *Alteration, topicExists func(string) b
 		return unknownType(r.Type)
 	}
 	if incremental {
-		settings, err = applyOps(all[r.Name], r, func(name string) bool {
-			d := topicDefs().byName[name]
-			return r.Type == TopicResource && d != nil && d.typ == List
-		})
+		settings, err = c.applyTo(r)
 	} else {
 		settings = replacement(r)
 	}
@@ -133,6 +150,15 @@ func replacement(r *Alteration) map[string]string {
 		settings[s.Name] = *s.Value
 	}
 	return settings
+}
+
+// applyTo gives the settings that a resource other than a broker would have after the operations.
+func (c *Cluster) applyTo(r *Alteration) (map[string]string, *Error) {
+	own := map[ResourceType]map[string]map[string]string{TopicResource: c.topics, GroupResource: c.groups, ClientMetricsResource: c.clientMetrics}[r.Type]
+	return applyOps(own[r.Name], r, func(name string) bool {
+		d := topicDefs().byName[name]
+		return r.Type == TopicResource && d != nil && d.typ == List
+	})
 }
 
 // applyOps gives the settings a resource would have after the operations.

@@ -343,3 +343,23 @@ func TestSettingsTiedAtRunTime(t *testing.T) {
 		require.Equal(t, tc.code, got, "%+v", tc)
 	}
 }
+
+func TestAnUnknownOperationFailsItsNeighbours(t *testing.T) {
+	t.Parallel()
+	c, err := New(Start{PerBroker: map[int32]map[string]string{1: {}}})
+	require.NoError(t, err)
+	value := "1000"
+	good := Alteration{TopicResource, "t", set("retention.ms", value)}
+	bad := Alteration{TopicResource, "u", []AlterSetting{{"retention.ms", Op(7), &value}}}
+	res := c.IncrementalAlter(1, []Alteration{good, bad}, all, false)
+	for _, r := range res {
+		require.NotNil(t, r.Err)
+		require.Equal(t, Error{wire.UnknownServerError, ""}, *r.Err)
+	}
+	require.NotEqual(t, int64(1000), c.Topic("t").RetentionMs)
+
+	bad.Settings = append([]AlterSetting{{"retention.ms", Append, &value}}, AlterSetting{"segment.ms", Op(7), &value})
+	res = c.IncrementalAlter(1, []Alteration{good, bad}, all, false)
+	require.Nil(t, res[0].Err, "the other one was refused before its unknown operation was reached")
+	require.Equal(t, invalidConfig, wire.Code(res[1].Err.Code))
+}
