@@ -31,7 +31,7 @@ func (c *Cluster) IncrementalAlter(node int32, resources []Alteration, topicExis
 		return err != nil && err.Code == wire.UnknownServerError
 	})
 	return c.alterEach(resources, func(r *Alteration) *Error {
-		if unknown && passedOn(r) {
+		if unknown && (passedOn(r) || r.Type == BrokerResource && c.alterOne(node, r, topicExists, true, true) == nil) {
 			return &Error{wire.UnknownServerError, ""}
 		}
 		return c.alterOne(node, r, topicExists, validateOnly, true)

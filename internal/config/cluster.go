@@ -42,6 +42,7 @@ type Start struct {
 
 // New checks the settings: an unknown name or a bad value is an error that names
 // the setting and says what would be right.
+// The maps must not change afterwards: they are read when somebody asks.
 func New(s Start) (*Cluster, error) {
 	c := &Cluster{
 		nodes:          slices.Sorted(maps.Keys(s.PerBroker)),

@@ -351,7 +351,8 @@ func TestAnUnknownOperationFailsItsNeighbours(t *testing.T) {
 	value := "1000"
 	good := Alteration{TopicResource, "t", set("retention.ms", value)}
 	bad := Alteration{TopicResource, "u", []AlterSetting{{"retention.ms", Op(7), &value}}}
-	res := c.IncrementalAlter(1, []Alteration{good, bad}, all, false)
+	broker := Alteration{BrokerResource, "1", set("log.cleaner.backoff.ms", "20000")}
+	res := c.IncrementalAlter(1, []Alteration{good, bad, broker}, all, false)
 	for _, r := range res {
 		require.NotNil(t, r.Err)
 		require.Equal(t, Error{wire.UnknownServerError, ""}, *r.Err)
