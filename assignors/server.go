@@ -11,7 +11,8 @@ type ServerAssignor interface {
 	// Name is what clients name in ServerAssignor and operators in group.consumer.assignors.
 	Name() string
 	// Assign answers the target of every member of in.Members. It must not change its input;
-	// a member whose target does not change may be answered with the very map it came with.
+	// a member whose target does not change may be answered with the very map it came with. The lists in the built-in assignors'
+	// answers share memory with each other and with the input: copy one before you change it.
 	Assign(in ServerInput) (map[string]Partitions, error)
 }
 

@@ -14,7 +14,8 @@
 //
 // A new shard is fed its log ([Shard.Replay], [Shard.ReplayMarker]), then [Shard.Loaded] starts the timers. From then on
 // every request goes to [Shard.Handle], [Shard.Flush] ends a turn in which requests were handled, and [Shard.Tick] is due at
-// [Shard.Deadline]. Each call answers [Effects]: write the batches, send the replies, publish the events, in this order. A
+// [Shard.Deadline]. Each call answers [Effects]: write the batches, send the replies, publish the events, in this order; then
+// [Shard.Recycle] may have their memory again. A
 // request without a reply waits, for other members or for news; its reply comes with the effects of a later call.
 // [Shard.Unload] ends the shard's life when the coordinator moves away.
 //

@@ -265,7 +265,8 @@ func (s *Shard) end() Effects {
 	return fx
 }
 
-// Recycle takes back what a step returned when its driver is done with it, so that the next step need not allocate. A driver need not call it.
+// Recycle takes back what a step returned when its driver is done with it, so that the next step need not allocate: the lists of replies and events are
+// cleared, what stands in them stays the driver's. A driver need not call it.
 func (s *Shard) Recycle(fx Effects) {
 	if cap(fx.Events) > maxRecycled || cap(fx.Replies) > maxRecycled {
 		return

@@ -6,7 +6,8 @@
 //
 // Who runs what:
 //   - each connection has one goroutine, which reads a frame, handles it and writes the answer, so requests
-//     of a connection are handled one at a time and answered in order, as Kafka does;
+//     of a connection are handled one at a time and answered in order, as Kafka does; while a request is parked
+//     a second one reads ahead, and goes on with the connection if it still reads when the first has answered;
 //   - groups and cluster metadata change only on the control loop (loop.go): one total order of events;
 //   - produce and fetch don't pass through the loop: each partition has its own lock (partition.go), and metadata
 //     is read from an immutable snapshot (metadata.go).

@@ -33,7 +33,6 @@ const chunk = 1 << 10
 type history struct {
 	chunks  [][]groups.Event
 	n       int // events in them
-	dropped int // forgotten ones, the oldest
 	started time.Time
 }
 
@@ -41,8 +40,7 @@ func (h *history) add(e groups.Event) {
 	last := len(h.chunks) - 1
 	if last < 0 || len(h.chunks[last]) == cap(h.chunks[last]) {
 		for h.n > maxHistory-chunk {
-			h.n -= len(h.chunks[0])
-			h.dropped += len(h.chunks[0])
+			h.n -= len(h.chunks[0]) // the oldest are forgotten
 			h.chunks = slices.Delete(h.chunks, 0, 1)
 		}
 		h.chunks = append(h.chunks, make([]groups.Event, 0, min(max(h.n, 16), chunk)))
