@@ -172,10 +172,6 @@ func (s *Shard) commitOffsets(commit commitRequest, expire int64) {
 // txnOffsetCommit is TxnOffsetCommit (key 28, v0 to v5): offsets that count when the transaction commits. That the transaction is the
 // producer's was seen to before.
 func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
-	if req.Group == "" {
-		s.reply(c.Ticket, txnCommitError(req, errInvalidGroupID))
-		return
-	}
 	commit := commitRequest{
 		group: req.Group, clientID: c.Client.ID, memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, version: req.Version, txn: true,
 	}
@@ -196,7 +192,10 @@ func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 	}
 	if len(commit.offsets) > 0 {
 		code := errNone
-		if c.Verify != nil {
+		switch {
+		case req.Group == "":
+			code = errInvalidGroupID
+		case c.Verify != nil:
 			code = c.Verify()
 		}
 		if code == errNone {

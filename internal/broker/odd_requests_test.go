@@ -225,3 +225,22 @@ func TestRefusedTokenNamesItsOwner(t *testing.T) {
 	require.Equal(t, wire.UnknownServerError, wire.Code(resp.ErrorCode))
 	require.Equal(t, "ANONYMOUS", resp.PrincipalName)
 }
+
+func TestTransactionalOffsetsOfNoGroup(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}}))
+	req := kmsg.NewPtrTxnOffsetCommitRequest()
+	req.Version, req.TransactionalID, req.Generation = 3, "x", -1
+	for _, topic := range []string{"t", "none", "empty"} {
+		rt := kmsg.NewTxnOffsetCommitRequestTopic()
+		if rt.Topic = topic; topic != "empty" {
+			rt.Partitions = append(rt.Partitions, kmsg.NewTxnOffsetCommitRequestTopicPartition())
+		}
+		req.Topics = append(req.Topics, rt)
+	}
+	codes := map[string]wire.Code{}
+	for _, rt := range cl.ask(req).(*kmsg.TxnOffsetCommitResponse).Topics {
+		codes[rt.Topic] = wire.Code(rt.Partitions[0].ErrorCode)
+	}
+	require.Equal(t, map[string]wire.Code{"t": wire.InvalidGroupID, "none": wire.UnknownTopicOrPartition}, codes)
+}
