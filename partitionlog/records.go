@@ -183,15 +183,18 @@ func (r *recordReader) fillFromBlocks() error {
 	return nil
 }
 
-// makeRoom puts what is left of buf at the window's beginning, with room behind it. The window grows only as bytes arrive.
+// makeRoom puts what is left of buf at the window's beginning, with room behind it. The window grows only as bytes arrive, and what is at its place
+// already stays: a record of many blocks is copied a few times, not once for each.
 func (r *recordReader) makeRoom() error {
 	left := r.buf[r.pos:]
-	if len(left) >= r.limit {
+	switch {
+	case len(left) >= r.limit:
 		return errStream{fmt.Errorf("a record unpacks to more than %d bytes", r.limit)}
-	}
-	if len(left) >= cap(r.window) {
+	case len(left) >= cap(r.window):
 		r.window = append(make([]byte, 0, min(2*len(left)+keptScratch/64, r.limit)), left...)
-	} else {
+	case len(left) > 0 && &left[0] == &r.window[:1][0]:
+		r.window = r.window[:len(left)]
+	default:
 		r.window = append(r.window[:0], left...)
 	}
 	r.buf, r.pos = r.window, 0
