@@ -229,6 +229,9 @@ func TestRefusedTokenNamesItsOwner(t *testing.T) {
 func TestTransactionalOffsetsOfNoGroup(t *testing.T) {
 	t.Parallel()
 	cl := dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}}))
+	find := kmsg.NewPtrFindCoordinatorRequest() // which makes the offsets topic
+	find.CoordinatorKey = "g"
+	cl.ask(find)
 	req := kmsg.NewPtrTxnOffsetCommitRequest()
 	req.Version, req.TransactionalID, req.Generation = 3, "x", -1
 	for _, topic := range []string{"t", "none", "empty"} {
