@@ -113,7 +113,8 @@ func (f *FaultRule) Topic(name string) *FaultRule {
 }
 
 // Partition takes only requests that name this partition (of Topic, if that is given), and those of APIs that name topics without their partitions, such as Metadata.
-// As with Topic, a Fail fails only what is named.
+// As with Topic, a Fail fails only what is named; in a Metadata that is the partition for LEADER_NOT_AVAILABLE, LISTENER_NOT_FOUND and REPLICA_NOT_AVAILABLE, and the
+// topic for errors that Kafka has only there.
 func (f *FaultRule) Partition(p int32) *FaultRule {
 	f.k.mark.Helper()
 	f.needs(p >= 0, "Partition")

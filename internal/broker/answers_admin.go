@@ -11,7 +11,7 @@ func topicAnswers(key wire.Key) []wire.Code {
 		return []wire.Code{wire.UnknownTopicOrPartition, wire.LeaderNotAvailable, wire.ReplicaNotAvailable, wire.ListenerNotFound, wire.InvalidTopicException,
 			wire.TopicAuthorizationFailed, wire.UnknownTopicID, wire.InvalidRequest}
 	case wire.DescribeTopicPartitions:
-		return []wire.Code{wire.UnknownTopicOrPartition, wire.InvalidTopicException, wire.TopicAuthorizationFailed, wire.InvalidRequest}
+		return []wire.Code{wire.UnknownTopicOrPartition, wire.LeaderNotAvailable, wire.InvalidTopicException, wire.TopicAuthorizationFailed, wire.InvalidRequest}
 	case wire.CreateTopics:
 		return with(counted, wire.TopicAlreadyExists, wire.InvalidTopicException, wire.InvalidPartitions, wire.InvalidReplicationFactor, wire.InvalidReplicaAssignment,
 			wire.InvalidConfig, wire.TopicAuthorizationFailed, wire.BrokerIDNotRegistered)

@@ -165,6 +165,9 @@ func (r *request) describeTopic(m *metadata, req *kmsg.MetadataRequest, known *t
 		if s.leader < 0 {
 			out.ErrorCode = int16(wire.LeaderNotAvailable)
 		}
+		if code := r.failedPartition(known.name, known.id, p.index); code != wire.None {
+			out.ErrorCode, out.Leader = int16(code), leaderWith(code, s.leader)
+		}
 		if r.version == 0 && len(s.offline) > 0 { // v0 knows no offline replicas: it leaves them out and says so
 			out.Replicas = s.isr
 			if out.ErrorCode == 0 {
@@ -173,6 +176,14 @@ func (r *request) describeTopic(m *metadata, req *kmsg.MetadataRequest, known *t
 		}
 	}
 	return t
+}
+
+// leaderWith is the leader that stands beside an error of a partition that the test wants: where the error is that it can't be told, none.
+func leaderWith(code wire.Code, leader int32) int32 {
+	if code == wire.ReplicaNotAvailable {
+		return leader
+	}
+	return -1
 }
 
 func metadataError(req *kmsg.MetadataRequest, code wire.Code) *kmsg.MetadataResponse {

@@ -64,7 +64,11 @@ func (r *request) describeTopicPartitions() (answer, error) {
 		first := min(int(from), len(t.partitions))
 		end := min(first+left, len(t.partitions))
 		for _, p := range t.partitions[first:end] {
-			out.Partitions = append(out.Partitions, describePartition(p))
+			described := describePartition(p)
+			if code := r.failedPartition(name, t.id, p.index); code != wire.None {
+				described.ErrorCode, described.LeaderID = int16(code), leaderWith(code, described.LeaderID)
+			}
+			out.Partitions = append(out.Partitions, described)
 		}
 		resp.Topics = append(resp.Topics, out)
 		left -= end - first

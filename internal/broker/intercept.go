@@ -259,7 +259,7 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 		if left == nil {
 			break
 		}
-		if !rule.takes(c, call, left) {
+		if failedInside(partial, rule, r.body) || !rule.takes(c, call, left) {
 			continue
 		}
 		a := &rule.Action

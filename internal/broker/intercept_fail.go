@@ -21,6 +21,34 @@ func failsPart(rule *Rule, r *request) bool {
 	return rule.Group != "" && groupsApart(r)
 }
 
+// failsInside tells whether a Fail rule fails a partition of a request that names only topics, since Kafka has its error at each partition of the answer.
+func failsInside(rule *Rule, req kmsg.Request) bool {
+	if rule.Partition < 0 || rule.Action.Fail == nil || !aboutLeader(*rule.Action.Fail) {
+		return false
+	}
+	switch req.(type) {
+	case *kmsg.MetadataRequest, *kmsg.DescribeTopicPartitionsRequest:
+		return true
+	}
+	return false
+}
+
+// failedInside tells whether rules before this one fail all that it fails inside of a topic.
+func failedInside(before []*Rule, rule *Rule, req kmsg.Request) bool {
+	return failsInside(rule, req) && slices.ContainsFunc(before, func(o *Rule) bool {
+		return failsInside(o, req) && o.Partition == rule.Partition && (o.Topic == "" || o.Topic == rule.Topic)
+	})
+}
+
+// aboutLeader tells of an error of Metadata whether it is one of a partition, not of the topic.
+func aboutLeader(code wire.Code) bool {
+	switch code {
+	case wire.LeaderNotAvailable, wire.ListenerNotFound, wire.ReplicaNotAvailable:
+		return true
+	}
+	return false
+}
+
 // groupsApart tells whether a request has an entry for each of several groups.
 func groupsApart(r *request) bool {
 	switch r.key {
@@ -104,7 +132,7 @@ type failCode func(*entry) wire.Code
 func (c *Cluster) codesOf(req kmsg.Request, rules []*Rule) failCode {
 	named := func(e *entry) wire.Code {
 		for _, rule := range rules {
-			if c.means(rule, e) {
+			if c.means(rule, e) && (e.ofPartition || !failsInside(rule, req)) {
 				return *rule.Action.Fail
 			}
 		}

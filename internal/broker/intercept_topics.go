@@ -15,9 +15,9 @@ func (c *Cluster) names(req kmsg.Request, call *Call, rule *Rule) bool {
 	if !NamesTopics(call.Key) {
 		return false
 	}
-	found := false
+	found, inside := false, failsInside(rule, req)
 	part(req, false, func(e *entry) bool {
-		found = found || c.means(rule, e)
+		found = found || c.means(rule, e) && (!inside || c.hasPartition(e, rule.Partition))
 		return false
 	})
 	if f, ok := req.(*kmsg.FetchRequest); ok && !found && f.SessionEpoch > 0 {
@@ -59,6 +59,16 @@ func (c *Cluster) sessionHas(broker, session int32, topic string, partition int3
 	return slices.ContainsFunc(s.Members(), func(m *fetchsession.Member) bool {
 		return c.isTopic(m.Topic, m.TopicID, topic) && (partition < 0 || m.Partition.Partition == partition)
 	})
+}
+
+// hasPartition tells whether the topic of an entry, which there may not be, has a partition.
+func (c *Cluster) hasPartition(e *entry, partition int32) bool {
+	m := c.meta.Load()
+	t := m.topics[e.topic]
+	if e.id != ([16]byte{}) {
+		t = m.ids[e.id]
+	}
+	return t.partition(partition) != nil
 }
 
 // isTopic tells whether a topic, given by name or by id, is the wanted one; "" wants any.
