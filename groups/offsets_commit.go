@@ -211,9 +211,6 @@ func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 	}
 	resp := req.ResponseKind().(*kmsg.TxnOffsetCommitResponse)
 	for _, t := range answer.topics() {
-		if req.Group == "" && len(t.partitions) == 0 {
-			continue
-		}
 		rt := kmsg.NewTxnOffsetCommitResponseTopic()
 		rt.Topic = t.name
 		for _, p := range t.partitions {

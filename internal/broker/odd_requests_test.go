@@ -228,7 +228,7 @@ func TestRefusedTokenNamesItsOwner(t *testing.T) {
 
 func TestTransactionalOffsetsOfNoGroup(t *testing.T) {
 	t.Parallel()
-	cl := dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}}))
+	cl := dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}, {Name: "empty", Partitions: 1}}}))
 	find := kmsg.NewPtrFindCoordinatorRequest() // which makes the offsets topic
 	find.CoordinatorKey = "g"
 	cl.ask(find)
