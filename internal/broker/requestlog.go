@@ -102,12 +102,20 @@ func (l *requestLog) put(e logged) {
 		return
 	}
 	old := &l.recent[l.next]
+	l.drop(countKey{old.key, *old.who}, 1)
+	*old = e
+	l.next = (l.next + 1) % maxLogged
+}
+
+// drop counts entries that the ring has lost. So many names that no test has them, one for each request, are counted as none. With l.mu held.
+func (l *requestLog) drop(k countKey, n int) {
 	if l.dropped == nil {
 		l.dropped = map[countKey]int{}
 	}
-	l.dropped[countKey{old.key, *old.who}]++
-	*old = e
-	l.next = (l.next + 1) % maxLogged
+	if _, known := l.dropped[k]; !known && len(l.dropped) >= maxLogged {
+		k.requester = requester{broker: k.broker}
+	}
+	l.dropped[k] += n
 }
 
 // takeOver makes the first log that comes this one. With l.mu held.
@@ -132,11 +140,8 @@ func (l *requestLog) absorb(ended *requestLog) {
 	for i := range ended.recent {
 		l.put(ended.recent[(ended.next+i)%len(ended.recent)])
 	}
-	if len(ended.dropped) > 0 && l.dropped == nil {
-		l.dropped = map[countKey]int{}
-	}
 	for k, n := range ended.dropped {
-		l.dropped[k] += n
+		l.drop(k, n)
 	}
 	ended.recent, ended.dropped = nil, nil
 }

@@ -1,0 +1,32 @@
+package broker
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// A client that calls itself otherwise with each request costs no memory without end; every request is counted all the same, over its connections, too.
+func TestRequestsOfVeryManyNames(t *testing.T) {
+	t.Parallel()
+	var all requestLog
+	const requests, conns = 20_000, 3
+	for range conns {
+		var l requestLog
+		for i := range requests {
+			l.put(logged{at: int64(i), who: &requester{client: strconv.Itoa(i), broker: 1}, key: wire.Fetch})
+		}
+		all.absorb(&l)
+	}
+	require.LessOrEqual(t, len(all.dropped), maxLogged+1)
+	require.Len(t, all.recent, maxLogged)
+	n := len(all.recent)
+	for _, dropped := range all.dropped {
+		n += dropped
+	}
+	require.Equal(t, conns*requests, n)
+	require.Equal(t, strconv.Itoa(requests-1), all.recent[(all.next+maxLogged-1)%maxLogged].who.client, "the last is there")
+}
