@@ -294,6 +294,9 @@ func (c *Cluster) createFirst(specs []TopicSpec) error {
 			w.replicas = int16(min(c.settings(c.nodes[0].id).Int("default.replication.factor"), len(c.nodes)))
 		}
 		for _, k := range sortedKeys(s.Configs) {
+			if err := config.CheckTopicSettingName(k); err != nil {
+				return fmt.Errorf("topic %q: %w", s.Name, err)
+			}
 			value := s.Configs[k]
 			w.configs = append(w.configs, config.Setting{Name: k, Value: &value})
 		}

@@ -221,6 +221,9 @@ func (c *Cluster) SetTopicConfig(name, key string, value *string) error {
 		if _, err := c.needTopic(name); err != nil {
 			return err
 		}
+		if err := config.CheckTopicSettingName(key); err != nil {
+			return err
+		}
 		op := config.Set
 		if value == nil {
 			op = config.Delete

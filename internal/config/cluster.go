@@ -167,7 +167,7 @@ func Check(name, val string) (noEffect bool, err error) {
 
 func unknownSetting(name string) error {
 	hint := ""
-	if near := nearest(name); near != "" {
+	if near := nearest(brokerDefs(), name); near != "" {
 		hint = fmt.Sprintf("; did you mean %s?", near)
 	} else if topicDefs().byName[name] != nil {
 		hint = "; it is a topic's setting"
@@ -178,10 +178,30 @@ func unknownSetting(name string) error {
 	return fmt.Errorf("config %s: Apache Kafka has no broker setting of this name%s", name, hint)
 }
 
+// CheckTopicSettingName checks the name of a topic's setting given by a user; clients are told what Kafka says.
+func CheckTopicSettingName(name string) error {
+	if topicDefs().byName[name] != nil {
+		return nil
+	}
+	hint := ""
+	if near := nearest(topicDefs(), name); near != "" {
+		hint = fmt.Sprintf("; did you mean %s?", near)
+	} else if brokerDef(name) != nil {
+		hint = "; it is a broker's setting"
+		for _, d := range topicDefs().sorted {
+			if slices.ContainsFunc(d.brokers, func(s brokerSource) bool { return s.name == name }) {
+				hint = fmt.Sprintf("; that is a broker's setting, for one topic it is %s", d.name)
+				break
+			}
+		}
+	}
+	return fmt.Errorf("config %s: Apache Kafka has no topic setting of this name%s", name, hint)
+}
+
 // nearest finds the setting someone mistyped, "" if none is like it.
-func nearest(name string) string {
+func nearest(all *defs, name string) string {
 	best, limit := "", 3
-	for _, d := range brokerDefs().sorted {
+	for _, d := range all.sorted {
 		if n := distance(strings.ToLower(name), d.name, limit); n < limit {
 			best, limit = d.name, n
 		}

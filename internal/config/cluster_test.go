@@ -16,6 +16,19 @@ func all(string) bool { return true }
 
 func set(name, val string) []AlterSetting { return []AlterSetting{{name, Set, &val}} }
 
+func TestMistypedTopicSettings(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"cleanup.polcy":    "did you mean cleanup.policy?",
+		"log.retention.ms": "that is a broker's setting, for one topic it is retention.ms",
+		"num.partitions":   "it is a broker's setting",
+		"wholly.different": "config wholly.different: Apache Kafka has no topic setting of this name",
+	} {
+		require.ErrorContains(t, CheckTopicSettingName(name), want)
+	}
+	require.NoError(t, CheckTopicSettingName("retention.ms"))
+}
+
 func TestBadStartSettingsNameThemselves(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, val, want string }{
