@@ -132,7 +132,7 @@ func TestCommittedAndLag(t *testing.T) {
 	require.Equal(t, fakekafka.NoError, list[0].Commit("orders", 0, 1))
 	g.RequireCommitted(t, "orders", 0, 1)
 	said := failure(t, func(tb testing.TB) { g.RequireLag(tb, 0) })
-	require.Contains(t, said, "wanted a lag of 0; there was: lag 2: orders-0: 1 (committed 1")
+	require.Contains(t, said, "wanted a lag of 0; there was: a lag of 2: orders-0: 1 (committed 1")
 	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireCommitted(tb, "orders", 4, 1) }), "no committed offset")
 	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireCommitted(tb, "orders", 0, 2) }), "there was: offset 1")
 

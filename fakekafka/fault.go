@@ -195,6 +195,10 @@ func (f *FaultRule) senseless(a broker.Action) error {
 		return errors.New("the rule has its action already; begin another one with On")
 	case f.nothing:
 		return errors.New("there is no function: give one")
+	case api != AnyAPI && !knownAPI(api.String()):
+		return fmt.Errorf("there is no API %d: give one of the constants here, such as %s, or AnyAPI", int16(api), Fetch)
+	case api != AnyAPI && !broker.Served(r.Key):
+		return fmt.Errorf("%s is not served here, so that no rule acts on it: its connection is closed, and the test fails unless fakekafka.Ignore(%[1]q) is given", api)
 	case f.empty == "Broker":
 		return fmt.Errorf("there is no broker 0; node ids are 1 to %d", len(f.k.Addrs()))
 	case f.empty != "":

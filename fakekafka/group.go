@@ -40,6 +40,14 @@ func (k *Cluster) Group(id string) *Group { return &Group{k, id} }
 // ID is the group's id.
 func (g *Group) ID() string { return g.id }
 
+// nameless refuses to steer the group of no name, which no member can join.
+func (g *Group) nameless() error {
+	if g.id == "" {
+		return errors.New("the group has no name: give its group.id to Group or Join")
+	}
+	return nil
+}
+
 // State is the group as it stands between two steps of the coordinator. For a group that doesn't exist it has no Protocol and no State.
 func (g *Group) State() GroupState {
 	s := GroupState{ID: g.id}
@@ -286,6 +294,9 @@ func (g *Group) hasAssignment(want Assignment) func() (bool, string) {
 			return false, "no such group"
 		}
 		same, saw := want.matches(s)
+		if !same {
+			saw += g.misnamedIn(want)
+		}
 		return same && s.State == "Stable" && !slices.ContainsFunc(s.Members, unsettled), saw
 	}
 }
@@ -334,6 +345,25 @@ func (g *Group) misnamed(topic string, partition int32) string {
 		return fmt.Sprintf("; topic %q has no partition %d; it has %d", topic, partition, n)
 	}
 	return ""
+}
+
+// misnamedIn says which partitions of an assignment aren't there, a line each; "" where all are. Of a topic it tells the last one only.
+func (g *Group) misnamedIn(a Assignment) string {
+	last := map[string]int32{}
+	for _, topics := range a {
+		for topic, ps := range topics {
+			for _, p := range ps {
+				last[topic] = max(last[topic], p)
+			}
+		}
+	}
+	text := ""
+	for _, topic := range slices.Sorted(maps.Keys(last)) {
+		if what, found := strings.CutPrefix(g.misnamed(topic, last[topic]), "; "); found {
+			text += "\n    " + what
+		}
+	}
+	return text
 }
 
 func (g *Group) hasOwner(topic string, partition int32, member string) func() (bool, string) {
@@ -486,9 +516,9 @@ func (g *Group) lag() (int64, string) {
 		}
 	}
 	if len(lines) == 0 {
-		return 0, "lag 0"
+		return 0, "a lag of 0"
 	}
-	return total, fmt.Sprintf("lag %d: %s", total, strings.Join(lines, ", "))
+	return total, fmt.Sprintf("a lag of %d: %s", total, strings.Join(lines, ", "))
 }
 
 // LagAtMost waits until the lag is at most n. A group that doesn't exist yet lags behind everything.
@@ -547,6 +577,9 @@ func (g *Group) RequireBalanced(tb testing.TB) {
 // (or one target, in the consumer protocol). After WaitLimit it goes on with those that came; the timeline says so.
 func (g *Group) ExpectMembers(n int) error {
 	g.k.mark.Helper()
+	if err := g.nameless(); err != nil {
+		return g.k.steered("ExpectMembers", err)
+	}
 	if n < 1 {
 		return g.k.steered("ExpectMembers", fmt.Errorf("%d members: give a number from 1 on", n))
 	}
@@ -557,6 +590,9 @@ func (g *Group) ExpectMembers(n int) error {
 func (g *Group) Rebalance() error {
 	g.k.mark.Helper()
 	return g.k.steered("Rebalance of group "+g.id, g.k.b.SteerGroup(g.id, func(now time.Time, s *groups.Shard) (groups.Effects, error) {
+		if _, ok := s.State(g.id); !ok {
+			return groups.Effects{}, fmt.Errorf("there is no such group; of groups there %s", listed(g.k.b.GroupIDs()))
+		}
 		return s.Rebalance(now, g.id, "asked for by the test")
 	}))
 }

@@ -20,7 +20,7 @@ func (k *Cluster) Idle(ctx context.Context) error {
 			if settled, saw := g.stable(len(s.Members)); !settled {
 				going = append(going, "group "+id+" is not stable: "+saw)
 			} else if lag, saw := g.lag(); lag > 0 {
-				going = append(going, "group "+id+" has a "+saw)
+				going = append(going, "group "+id+" has "+saw)
 			}
 		}
 		return len(going) == 0, strings.Join(going, "; ")

@@ -7,6 +7,9 @@ import (
 	"github.com/fakekafka/fakekafka/internal/broker"
 )
 
+// nowhere is the address of brokers that listen on no socket. A client without the dialer must not find somebody else's broker: this name is reserved never to resolve.
+const nowhere = "fakekafka.invalid:0"
+
 // InMemoryNetwork runs the brokers without sockets: clients connect through [Cluster.DialContext] alone. So everything of a test can live in a
 // testing/synctest bubble, where time passes as soon as all wait for it: start the cluster, and close it, inside the bubble. franz-go
 // (kgo.Dialer) and segmentio/kafka-go (Dialer.DialFunc, Transport.Dial) run there; sarama does not, as it waits on locks and on a ticker that is made outside.
@@ -14,10 +17,6 @@ func InMemoryNetwork() Option {
 	return func(o *options) error {
 		o.memory = broker.NewMemoryNetwork()
 		o.broker.Network = o.memory
-		if o.broker.Listen == "" {
-			// A client without the dialer must not find somebody else's broker: this name is reserved never to resolve.
-			o.broker.Listen = "fakekafka.invalid:0"
-		}
 		return nil
 	}
 }

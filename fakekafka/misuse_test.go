@@ -40,6 +40,15 @@ func TestMisuse(t *testing.T) {
 		{func() { _ = k.FastForward(-1) }, "time doesn't go back"},
 		{func() { k.On(fakekafka.Fetch).Observe(nil) }, "there is no function: give one"},
 		{func() { k.On(fakekafka.Fetch).When(nil).Drop() }, "there is no function: give one"},
+		{func() { k.On(fakekafka.API(999)).Drop() }, "there is no API 999: give one of the constants here, such as Fetch, or AnyAPI"},
+		{func() { k.On(fakekafka.API(-2)).Drop() }, "there is no API -2"},
+		{func() { k.On(fakekafka.ShareFetch).Drop() }, "ShareFetch is not served here, so that no rule acts on it"},
+		{func() { _ = k.Group("").ExpectMembers(2) }, "ExpectMembers: the group has no name: give its group.id"},
+		{func() { k.Join("", fakekafka.Member{Topics: []string{"t"}}) }, "Join: the group has no name"},
+		{func() { k.Group("").Hold(fakekafka.Join).Release() }, `Group("").Hold(Join): the group has no name`},
+		{func() { k.Group("").Hold(fakekafka.JoinBarrier).Release() }, `Group("").Hold(JoinBarrier): the group has no name`},
+		{func() { _ = k.Group("bill").Rebalance() }, `Rebalance of group bill: there is no such group; of groups there are ["g"]`},
+		{func() { _ = k.Topic("t").SetConfig("cleanup.polcy", "compact") }, "did you mean cleanup.policy?"},
 		{func() { observed.Times(2) }, ".Times(2) comes too late, the rule counts from its action on: put it before"},
 	} {
 		before := len(rec.errors())
@@ -55,11 +64,35 @@ func TestOptionsOutOfRange(t *testing.T) {
 		"give an instant from 1970":                   fakekafka.ManualClock(time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC)),
 		"give an instant from 1970 to 2200":           fakekafka.ManualClock(time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC)),
 		"Kafka has no API of this name":               fakekafka.Ignore("Nonsense"),
+		`Ignore("Fetch"): it is served here`:          fakekafka.Ignore("Fetch"),
+		`did you mean cleanup.policy?`:                fakekafka.Topic("t", 1, fakekafka.With("cleanup.polcy", "compact")),
 		`Advertise("host:9092"): give a host name or`: fakekafka.Advertise("host:9092"),
 	} {
 		_, err := fakekafka.New(opt)
 		require.ErrorContains(t, err, says)
 	}
+}
+
+func TestListenInMemory(t *testing.T) {
+	t.Parallel()
+	listen, memory := fakekafka.Listen("127.0.0.1:0"), fakekafka.InMemoryNetwork()
+	for _, opts := range [][]fakekafka.Option{{listen, memory}, {memory, listen}} {
+		_, err := fakekafka.New(opts...)
+		require.EqualError(t, err, `fakekafka: Listen("127.0.0.1:0") and InMemoryNetwork: in memory there is nothing to listen on; leave one of them out`)
+	}
+}
+
+func TestAssignmentOfTopicsThatAreNotThere(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+	k.Join("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}}).AwaitOwned(t, map[string][]int32{"orders": {0, 1}})
+	rec := &recorder{TB: t}
+	require.Panics(t, func() {
+		k.Group("billing").RequireAssignment(rec, fakekafka.Assignment{"a": {"oders": {0, 1}, "orders": {2}}})
+	})
+	require.Contains(t, rec.errors(), `there is no topic "oders"; there are [`)
+	require.Contains(t, rec.errors(), `"orders"`)
+	require.Contains(t, rec.errors(), `topic "orders" has no partition 2; it has 2`)
 }
 
 // TestEverythingAtOnce steers one cluster from many goroutines: nothing hangs, and no partition has two owners.

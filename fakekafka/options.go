@@ -37,6 +37,12 @@ func collect(opts []Option) (*options, error) {
 			return nil, fmt.Errorf("fakekafka: %w", err)
 		}
 	}
+	if o.memory != nil {
+		if o.broker.Listen != "" {
+			return nil, fmt.Errorf("fakekafka: Listen(%q) and InMemoryNetwork: in memory there is nothing to listen on; leave one of them out", o.broker.Listen)
+		}
+		o.broker.Listen = nowhere
+	}
 	return o, nil
 }
 
@@ -114,7 +120,7 @@ func AutoCreateTopics(on bool) Option {
 }
 
 // Listen sets where the first broker listens. Default "127.0.0.1:0", a free port; with a port given further brokers take
-// the ports after it.
+// the ports after it. With [InMemoryNetwork] it is an error.
 func Listen(addr string) Option {
 	return func(o *options) error {
 		if addr == "" {

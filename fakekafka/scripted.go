@@ -78,6 +78,10 @@ func (k *Cluster) Join(group string, m Member) *ScriptedMember {
 // JoinAll makes several scripted members join at the same instant, in their order.
 func (k *Cluster) JoinAll(group string, members ...Member) []*ScriptedMember {
 	k.mark.Helper()
+	if err := k.Group(group).nameless(); err != nil {
+		_ = k.steered("Join", err)
+		return nil
+	}
 	specs := make([]broker.ScriptSpec, len(members))
 	for i, m := range members {
 		s, err := m.spec(int(k.joined.Add(1)))

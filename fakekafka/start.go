@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,12 +47,15 @@ func (k *Cluster) unserved(client string, key wire.Key, version int16) {
 }
 
 // Ignore allows clients to send requests of these APIs, named as in Kafka's protocol ("DescribeQuorum"), though they are not served here: their
-// connection is closed, but the test doesn't fail for it.
+// connection is closed, but the test doesn't fail for it. One that is served is an error.
 func Ignore(apis ...string) Option {
 	return func(o *options) error {
 		for _, a := range apis {
 			if !knownAPI(a) {
 				return fmt.Errorf("Ignore(%q): Kafka has no API of this name; they are named as the constants here, such as %q", a, ShareFetch)
+			}
+			if served(a) {
+				return fmt.Errorf("Ignore(%q): it is served here, so that there is nothing to ignore: leave it out", a)
 			}
 			o.ignored[a] = true
 		}
@@ -60,12 +64,11 @@ func Ignore(apis ...string) Option {
 }
 
 func knownAPI(name string) bool {
-	for a := Produce; a <= DeleteShareGroupOffsets; a++ {
-		if a.String() == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(wire.Keys(), func(key wire.Key) bool { return key.String() == name })
+}
+
+func served(name string) bool {
+	return slices.ContainsFunc(wire.Keys(), func(key wire.Key) bool { return key.String() == name && broker.Served(key) })
 }
 
 // end closes the cluster at the end of its test and reports what the test left behind.

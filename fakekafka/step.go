@@ -41,6 +41,11 @@ var steps = []Step{JoinBarrier, Join, Sync, Assign, RevokeAck, Commit, Beat, Lea
 // replay any race on purpose.
 func (g *Group) Hold(step Step) *Hold {
 	g.k.mark.Helper()
+	if err := g.nameless(); err != nil {
+		h := &Hold{k: g.k, group: g, step: step, gate: g.k.b.NewGate(fmt.Sprintf("Group(\"\").Hold(%s)", step))}
+		_ = g.k.steered(h.gate.Name, err)
+		return h
+	}
 	if s := groupsStep(step); s != "" {
 		h := &Hold{k: g.k, group: g, step: step}
 		_ = g.k.steered(h.Name(), g.k.b.HoldGroup(g.id, s))

@@ -12,6 +12,11 @@ type handler func(*request) (answer, error)
 // maxKey is above every API key of Kafka 4.3.1.
 const maxKey = 93
 
+// Served tells whether requests of an API are handled here.
+func Served(key wire.Key) bool {
+	return key >= 0 && key < maxKey && handlers()[key] != nil
+}
+
 // handlers is the protocol's table of contents: what is not here is not served, nor advertised. All clusters share it.
 var handlers = sync.OnceValue(func() *[maxKey]handler {
 	return &[maxKey]handler{
