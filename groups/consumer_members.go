@@ -40,7 +40,7 @@ func (s *Shard) removeMembers(group *group, members []*consumerMember, kind Even
 		tx.removeMember(m.id)
 	}
 	for _, expression := range sortedNames(expressions) {
-		if g.regexUsers[expression] == 0 && g.regexes[expression] != nil {
+		if expression != "" && g.regexUsers[expression] == 0 { // resolved or not
 			tx.put(records.TypeConsumerRegex, expression, nil)
 		}
 	}

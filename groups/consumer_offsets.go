@@ -31,6 +31,9 @@ func (s *Shard) validateConsumerCommit(group *group, r commitRequest) int16 {
 // before. One that isn't fails all.
 func (s *Shard) heldSince(m *consumerMember, r commitRequest) bool {
 	for _, o := range r.offsets {
+		if s.tooMuchMetadata(o) { // fails alone, without this question
+			continue
+		}
 		topic, ok := s.meta.Topic(o.topic)
 		if !ok {
 			return false

@@ -122,7 +122,8 @@ func (s *Shard) reconciliationOf(g *consumerGroup, m *consumerMember, b *beat) r
 		target = nil
 	}
 	return reconciliation{
-		targetEpoch: g.assignmentEpoch, target: target,
+		subscribesToNothing: b.subscriptionChanged && !s.subscribesToAny(g, m),
+		targetEpoch:         g.assignmentEpoch, target: target,
 		told: b.told, owned: b.owned, subscriptionChanged: b.subscriptionChanged,
 		subscribed: func(id [16]byte) bool {
 			t, ok := s.meta.TopicByID(id)
@@ -130,6 +131,19 @@ func (s *Shard) reconciliationOf(g *consumerGroup, m *consumerMember, b *beat) r
 		},
 		free: g.free,
 	}
+}
+
+// subscribesToAny says whether a topic that the member subscribes to exists.
+func (s *Shard) subscribesToAny(g *consumerGroup, m *consumerMember) bool {
+	exists := func(name string) bool {
+		_, ok := s.meta.Topic(name)
+		return ok
+	}
+	if slices.ContainsFunc(m.names, exists) {
+		return true
+	}
+	resolved := g.regexes[m.regex]
+	return m.regex != "" && resolved != nil && slices.ContainsFunc(resolved.topics, exists)
 }
 
 // maybeBump moves the group's epoch by one if asked, or if the subscribed topics changed since the stored hash.

@@ -92,7 +92,7 @@ func regexChange(g *consumerGroup, was, is string) (regexEffect, *refusal) {
 	} else if is == "" || g.regexes[is] != nil {
 		e.bumps = true
 	}
-	if was != "" && g.regexUsers[was] == 1 && g.regexes[was] != nil {
+	if was != "" && g.regexUsers[was] == 1 { // resolved or not
 		e.dropped = was
 	}
 	return e, nil

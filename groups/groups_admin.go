@@ -58,11 +58,16 @@ func (s *Shard) describeGroup(id string, req *kmsg.DescribeGroupsRequest) kmsg.D
 	return out
 }
 
-// listGroups is ListGroups (key 16, v0 to v5). Filters compare without case; names nobody knows match nothing.
+// listGroups is ListGroups (key 16, v0 to v5). Filters compare without case, and states without surrounding blanks; names nobody knows
+// match nothing.
 func (s *Shard) listGroups(c Command, req *kmsg.ListGroupsRequest) {
 	resp := req.ResponseKind().(*kmsg.ListGroupsResponse)
 	passes := func(filter []string, value string) bool {
-		return len(filter) == 0 || slices.ContainsFunc(filter, func(f string) bool { return strings.EqualFold(strings.TrimSpace(f), value) })
+		return len(filter) == 0 || slices.ContainsFunc(filter, func(f string) bool { return strings.EqualFold(f, value) })
+	}
+	states := make([]string, len(req.StatesFilter))
+	for i, f := range req.StatesFilter {
+		states[i] = strings.TrimSpace(f)
 	}
 	for _, id := range s.GroupIDs() {
 		g := s.groups[id]
@@ -76,7 +81,7 @@ func (s *Shard) listGroups(c Command, req *kmsg.ListGroupsRequest) {
 		default:
 			continue
 		}
-		if passes(req.StatesFilter, out.GroupState) && passes(req.TypesFilter, out.GroupType) {
+		if passes(states, out.GroupState) && passes(req.TypesFilter, out.GroupType) {
 			resp.Groups = append(resp.Groups, out)
 		}
 	}

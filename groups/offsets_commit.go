@@ -275,7 +275,7 @@ func (r commitRequest) refuse(code int16) {
 func (s *Shard) offsetRecords(r commitRequest, expire int64) []Record {
 	batch := make([]Record, 0, len(r.offsets))
 	for _, o := range r.offsets {
-		if utf16Length(o.metadata) > s.cfg.OffsetMetadataMaxBytes {
+		if s.tooMuchMetadata(o) {
 			*o.code = errOffsetMetadataTooLarge
 			continue
 		}
@@ -288,6 +288,10 @@ func (s *Shard) offsetRecords(r commitRequest, expire int64) []Record {
 		})
 	}
 	return batch
+}
+
+func (s *Shard) tooMuchMetadata(o offsetToCommit) bool {
+	return utf16Length(o.metadata) > s.cfg.OffsetMetadataMaxBytes
 }
 
 func (s *Shard) emitCommits(r commitRequest, kind EventKind) {

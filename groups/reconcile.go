@@ -60,6 +60,8 @@ type reconciliation struct {
 	owned partitionSet
 	// subscriptionChanged by this very request.
 	subscriptionChanged bool
+	// subscribesToNothing: none of the topics that the member subscribes to exists.
+	subscribesToNothing bool
 	// subscribed says whether the member subscribes to a topic now.
 	subscribed func(assignors.TopicID) bool
 	// free says that a partition is in no member's assigned or pending set.
@@ -176,11 +178,12 @@ func (r reconciliation) shrink(m memberAssignment) memberAssignment {
 			gone = append(gone, t)
 		}
 	}
-	if len(gone) == 0 {
+	// Kafka has a shorter way for a member without any topic, which is a step even where there is nothing to take back.
+	if len(gone) == 0 && !(r.subscribesToNothing && len(m.pending) == 0) {
 		return m
 	}
-	m.assigned = keep
-	if pending := mergeOwnership(m.pending, gone); r.ownsAny(pending) {
+	m.assigned, m.previous = keep, m.epoch
+	if pending := mergeOwnership(m.pending, gone); len(pending) > 0 && r.ownsAny(pending) {
 		m.state, m.pending = memberUnrevoked, pending
 	}
 	return m
