@@ -376,3 +376,19 @@ func TestTheSameTimelineEveryTime(t *testing.T) {
 		})
 	}
 }
+
+// Every event with a member id has the client id, also those of a generation as a whole, which are its leader's.
+func TestEventsNameTheirClient(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+	k.JoinAll("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}, InstanceID: "one"}, fakekafka.Member{ClientID: "b", Topics: []string{"orders"}})
+	k.Group("billing").AwaitStable(t, 2)
+	kinds := map[string]bool{}
+	for _, e := range k.Group("billing").History() {
+		kinds[string(e.Kind)] = true
+		if e.Member != "" {
+			require.NotEmpty(t, e.ClientID, "%+v", e)
+		}
+	}
+	require.True(t, kinds["generation"] && kinds["stable"], kinds)
+}

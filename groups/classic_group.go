@@ -230,6 +230,14 @@ func (m *classicMember) event(g *group, kind EventKind) Event {
 	return e
 }
 
+// leaderEvent is an event of the group's leader.
+func (c *classicGroup) leaderEvent(g *group, kind EventKind) Event {
+	if m := c.members[c.leader]; m != nil {
+		return m.event(g, kind)
+	}
+	return Event{Group: g.id, Kind: kind, Member: c.leader, Epoch: c.generation}
+}
+
 // insert adds a member.
 func (c *classicGroup) insert(m *classicMember, protocolType string) {
 	if len(c.members) == 0 {

@@ -1,7 +1,6 @@
 package groups
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -142,10 +141,7 @@ func (s *Shard) completeJoin(g *group) {
 	c.protocol = &name
 	c.findSubscribed()
 	s.become(c, classicCompleting)
-	s.emit(Event{
-		Group: g.id, Kind: EventGeneration, Member: c.leader, Epoch: c.generation,
-		Cause: fmt.Sprintf("%d of %d members joined; protocol %s", c.joining, len(c.members), name),
-	})
+	s.emit(c.leaderEvent(g, EventGeneration).because("%d of %d members joined; protocol %s", c.joining, len(c.members), name))
 	late := s.joinsMayWait(c)
 	for _, m := range c.order {
 		c.unsynced[m.id] = struct{}{}

@@ -96,7 +96,7 @@ func (s *Shard) leaderSynced(g *group, req *kmsg.SyncGroupRequest) {
 	}
 	s.write(groupRecord(g, assignments)) // sets the members' assignments
 	s.become(c, classicStable)
-	s.emit(Event{Group: g.id, Kind: EventStable, Member: c.leader, Epoch: c.generation, Cause: "the leader's assignment is stored"})
+	s.emit(c.leaderEvent(g, EventStable).because("the leader's assignment is stored"))
 	s.beginSecondRound(g)
 	s.admitWaiting(g)
 	s.answerSyncs(g, errNone)
