@@ -143,7 +143,8 @@ func (f *FaultRule) Broker(id int) *FaultRule {
 	return f.with(func(r *broker.Rule) { r.Broker = int32(id) }, ".Broker(%d)", id)
 }
 
-// Times acts on the first n matching requests only, 1 or more. Default: on all.
+// Times acts on the first n matching requests only, 1 or more. Default: on all. A Fail, Drop or LoseReply without it may keep a client trying for ever: when it
+// has acted 1000 times on one client, a line in the test's log says so.
 func (f *FaultRule) Times(n int) *FaultRule {
 	f.k.mark.Helper()
 	if n == 0 { // to the broker that is a rule without a bound; add refuses this one

@@ -2,6 +2,7 @@ package fakekafka_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -273,4 +274,30 @@ func TestRequestLogAndDropConnections(t *testing.T) {
 	_, err := r.nc.Read(make([]byte, 1))
 	require.Error(t, err)
 	require.Equal(t, 3, k.Requests(fakekafka.Produce).From("producer").Count(), "of connections that have ended too")
+}
+
+// A rule without a bound that a client can't get by is told once, where it stands.
+func TestEndlessRuleIsTold(t *testing.T) {
+	t.Parallel()
+	rec := &recorder{TB: t}
+	k := fakekafka.Start(rec, fakekafka.Topic("orders", 1))
+	k.On(fakekafka.Produce).Fail(fakekafka.NotLeaderOrFollower)
+	k.On(fakekafka.Metadata).Times(2000).Fail(fakekafka.LeaderNotAvailable)
+	k.On(fakekafka.Metadata).Observe(func(*fakekafka.Call) {})
+	r := dialRaw(t, k, "producer")
+	for range 2001 {
+		r.ask(produceTo(t, "orders", 0))
+		r.ask(metadataRequest())
+	}
+	require.Empty(t, rec.end())
+	var told []string
+	for _, line := range rec.logs {
+		if strings.Contains(line, "without a bound") {
+			told = append(told, line)
+		}
+	}
+	require.Len(t, told, 1)
+	require.Regexp(t, `rule="?On\(Produce\)\.Fail\(NOT_LEADER_OR_FOLLOWER\)"? at=fault_test.go:\d+ client=producer`, told[0])
+	require.Contains(t, told[0], "has acted 1000 times on one client")
+	require.Contains(t, told[0], "Times(n) bounds it")
 }

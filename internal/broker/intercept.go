@@ -51,6 +51,7 @@ type Rule struct {
 	matched int // requests that matched, the ones let pass included
 	acted   int
 	removed bool
+	endless endless
 }
 
 // AnyKey matches requests of every API.
@@ -216,6 +217,36 @@ func (r *Rule) takes(c *Cluster, call *Call, left kmsg.Request) bool {
 		return false
 	}
 	r.acted++
+	if r.Times == 0 && (r.Action.Fail != nil || r.Action.Drop || r.Action.LoseReply) && r.endless.add(call.Client) {
+		c.log.Warn(fmt.Sprintf("a rule without a bound has acted %d times on one client, which seems to try for ever; Times(n) bounds it", endlessTries),
+			"rule", r.Name, "at", r.At, "client", call.Client)
+	}
+	return true
+}
+
+// endless notices a client that a rule will never let through.
+type endless struct {
+	acts  map[string]int // by client, of the first few; the names are the clients' own
+	noted bool
+}
+
+const (
+	endlessTries   = 1000 // more than a client needs to get by any fault that passes
+	endlessClients = 64
+)
+
+// add counts an act and tells whether it is time for a warning: once for a rule.
+func (e *endless) add(client string) bool {
+	if n, known := e.acts[client]; e.noted || !known && len(e.acts) >= endlessClients {
+		return false
+	} else if n+1 < endlessTries {
+		if e.acts == nil {
+			e.acts = map[string]int{}
+		}
+		e.acts[client] = n + 1
+		return false
+	}
+	e.acts, e.noted = nil, true
 	return true
 }
 
