@@ -67,7 +67,8 @@ func (b *BrokerHandle) Bandwidth(bytesPerSecond int64) error {
 }
 
 // Isolate cuts clients off from the broker, by client.id; without names all of them. It is as if every packet between them got lost: requests have no effect and no
-// answer, connections stay. The other brokers, and the other clients, notice nothing.
+// answer, connections stay. The other brokers, and the other clients, notice nothing. A client need not have connected yet; when the isolation of one that never
+// did ends, a line in the log says so.
 func (b *BrokerHandle) Isolate(clients ...string) error {
 	b.k.mark.Helper()
 	return b.k.steered(fmt.Sprintf("Isolate of broker %d", b.id), b.k.b.Isolate(int32(b.id), clients...))

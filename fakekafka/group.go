@@ -598,7 +598,7 @@ func (g *Group) Rebalance() error {
 }
 
 // MoveCoordinator makes another broker the group's coordinator. Its members are told NOT_COORDINATOR, find the new one and go on at
-// the same generation or epoch.
+// the same generation or epoch. If the broker is the coordinator already, nothing happens: a test can so make sure where it is. ReloadCoordinator is the same on one broker.
 func (g *Group) MoveCoordinator(broker int) error {
 	g.k.mark.Helper()
 	return g.k.steered("MoveCoordinator of group "+g.id, g.k.b.MoveCoordinator(g.id, int32(broker)))

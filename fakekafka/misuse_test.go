@@ -3,6 +3,7 @@ package fakekafka_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -172,4 +173,39 @@ func TestLagOfWhatNobodyOwns(t *testing.T) {
 	require.EqualValues(t, 2, g.Lag())
 	require.Equal(t, fakekafka.NoError, m.Commit("t", 0, 2))
 	g.AwaitLag(t, 0)
+}
+
+// An isolation may be of a client that is still to come; of one that never came the log tells, and who did.
+func TestIsolationOfNobodyIsTold(t *testing.T) {
+	t.Parallel()
+	rec := &recorder{TB: t}
+	k := fakekafka.Start(rec, fakekafka.Topic("t", 1))
+	require.NoError(t, k.Broker(1).Isolate("nobody", "late"))
+	dialRaw(t, k, "c").ask(metadataRequest())
+	late := dialRaw(t, k, "late")
+	req := metadataRequest()
+	late.send(req)
+	k.Requests(fakekafka.Metadata).From("late").AwaitCount(t, 1)
+	require.NoError(t, k.Broker(1).Heal())
+	_, err := late.receive(req)
+	require.NoError(t, err)
+	require.Empty(t, rec.end())
+	told := strings.Join(rec.logs, "\n")
+	require.Equal(t, 1, strings.Count(told, "did nothing"), told)
+	require.Contains(t, told, "the isolation of broker 1 from client nobody did nothing: no client of this client.id ever sent a request; requests came from")
+}
+
+// What is where it shall be already stays there, at the same epoch.
+func TestMovesToWhereItIs(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("t", 1), fakekafka.Brokers(2))
+	g := k.Group("g")
+	require.NoError(t, g.MoveCoordinator(2))
+	k.Join("g", fakekafka.Member{Topics: []string{"t"}})
+	g.AwaitStable(t, 1)
+	before := len(k.Group("g").History())
+	require.NoError(t, g.MoveCoordinator(2))
+	require.NoError(t, k.Topic("t").MoveLeader(0, k.Topic("t").Leader(0)))
+	require.Len(t, g.History(), before)
+	require.NotContains(t, k.Timeline(), "t-0 is led")
 }

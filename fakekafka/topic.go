@@ -475,7 +475,7 @@ func (t *TopicHandle) ApplyRetention() error {
 	return t.k.steered("ApplyRetention of topic "+t.name, err)
 }
 
-// MoveLeader makes another running broker the leader of a partition, at the next leader epoch.
+// MoveLeader makes another running broker the leader of a partition, at the next leader epoch. If it leads the partition already, nothing changes.
 func (t *TopicHandle) MoveLeader(partition int32, broker int) error {
 	t.k.mark.Helper()
 	return t.k.steered("MoveLeader of topic "+t.name, t.k.b.MoveLeader(t.name, partition, int32(broker)))

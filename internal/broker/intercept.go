@@ -162,14 +162,19 @@ func (c *Cluster) whyIdle(r *Rule) string {
 	if count == 0 {
 		return fmt.Sprintf("%s: no client sent %s", text, r.Key)
 	}
+	return fmt.Sprintf("%s: %d %s came, from %s, and none fitted", text, count, r.Key, clientsOf(recent))
+}
+
+// clientsOf names some of those who sent requests, for messages.
+func clientsOf(requests []RequestEntry) string {
 	var clients []string
-	for i := range recent {
-		if name := fmt.Sprintf("%q", recent[i].Client); !slices.Contains(clients, name) && len(clients) < 5 {
+	for i := range requests {
+		if name := fmt.Sprintf("%q", requests[i].Client); !slices.Contains(clients, name) && len(clients) < 5 {
 			clients = append(clients, name)
 		}
 	}
 	slices.Sort(clients)
-	return fmt.Sprintf("%s: %d %s came, from %s, and none fitted", text, count, r.Key, strings.Join(clients, ", "))
+	return strings.Join(clients, ", ")
 }
 
 // Acted is on how many requests the rule has acted.

@@ -219,10 +219,26 @@ func (c *Cluster) goOn(which func(*pause) bool) bool {
 		c.groups.scripts.resumed()
 	})
 	for _, p := range removed {
+		c.warnOfStranger(p)
 		p.gate.Open()
 	}
 	c.Rest()
 	return len(removed) > 0
+}
+
+// warnOfStranger tells of an isolation that was of a client that never came: perhaps its name is a slip of the pen.
+func (c *Cluster) warnOfStranger(p *pause) {
+	if p.broker == 0 || p.client == "" || p.gate.Ever() > 0 {
+		return
+	}
+	if n, _ := c.Requests(RequestQuery{Key: AnyKey, Client: p.client}); n > 0 {
+		return
+	}
+	sent := "no client has sent anything"
+	if _, all := c.Requests(RequestQuery{Key: AnyKey}); len(all) > 0 {
+		sent = "requests came from " + clientsOf(all)
+	}
+	c.log.Warn(fmt.Sprintf("the %s did nothing: no client of this client.id ever sent a request; %s", p.gate.Name, sent))
 }
 
 // Isolate cuts clients off from a broker, as a network does that loses every packet: what they send there gets no answer, and their
