@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -90,10 +91,33 @@ func (k *Cluster) steered(what string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if k.ended.Load() {
+		err = k.late()
+	}
 	err = fmt.Errorf("fakekafka: %s: %w", what, err)
 	if k.tb != nil {
 		k.tb.Helper()
-		k.tb.Error(err)
+		k.fail(err)
 	}
 	return err
+}
+
+// late is the error of what is asked of a cluster whose test has ended.
+func (k *Cluster) late() error {
+	return fmt.Errorf("the cluster is closed: it was started for %s, which has ended; start it with the test that needs it", k.tb.Name())
+}
+
+// fail fails the test. One that has ended can't be failed: testing panics. The tests around it can, and of a subtest testing has done so by then.
+func (k *Cluster) fail(err error) {
+	k.tb.Helper()
+	defer func() {
+		switch p := recover(); {
+		case p == nil:
+		case !k.ended.Load():
+			panic(p)
+		case !strings.Contains(k.tb.Name(), "/") || p != fmt.Sprintf("Fail in goroutine after %s has completed", k.tb.Name()):
+			panic(err) // nobody is there to fail
+		}
+	}()
+	k.tb.Error(err)
 }

@@ -19,6 +19,7 @@ type Cluster struct {
 	shown  shown
 	topics topicMemory
 	joined atomic.Int64 // scripted members so far
+	ended  atomic.Bool  // the test has, and the cluster with it
 }
 
 // Start starts a cluster for a test and closes it with the test. It fails the test at once if an option is bad.

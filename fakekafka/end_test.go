@@ -2,6 +2,7 @@ package fakekafka_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -156,4 +157,48 @@ func TestHoldsSayWhatStandsThere(t *testing.T) {
 	require.Panics(t, func() { g.Hold(fakekafka.Assign).Await(tb) })
 	require.Contains(t, tb.errors(), "it is a step of groups of the consumer protocol, this one's is classic")
 	require.Contains(t, tb.end(), `Group("billing").Hold(JoinBarrier) still holds: group billing. Release it`)
+}
+
+// completedTB fails as a testing.T that has completed.
+type completedTB struct {
+	recorder
+	name string
+	done bool
+}
+
+func (c *completedTB) Name() string { return c.name }
+
+func (c *completedTB) Error(args ...any) {
+	c.recorder.Error(args...)
+	if c.done {
+		panic(fmt.Sprintf("Fail in goroutine after %s has completed", c.name))
+	}
+}
+
+// What is asked of the cluster of a subtest that has ended fails the tests around it; there must be one.
+func TestSteeringAfterTheTest(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"TestOrders/sub", "TestOrders"} {
+		tb := &completedTB{recorder: recorder{TB: t}, name: name}
+		k := fakekafka.Start(tb)
+		require.Empty(t, tb.end())
+		tb.done = true
+		for what, call := range map[string]func(){
+			"Rebalance of group g":     func() { _ = k.Group("g").Rebalance() },
+			"Stop of broker 1":         func() { _ = k.Broker(1).Stop() },
+			"On(Fetch).Drop()":         func() { k.On(fakekafka.Fetch).Drop() },
+			"Leave of scripted member": func() { k.Join("g", fakekafka.Member{}).Leave() },
+		} {
+			said := "the cluster is closed: it was started for " + name + ", which has ended; start it with the test that needs it"
+			if name == "TestOrders" {
+				require.Panics(t, call)
+			} else {
+				require.NotPanics(t, call)
+			}
+			require.Contains(t, tb.errors(), said)
+			if name != "TestOrders" {
+				require.Contains(t, tb.errors(), what)
+			}
+		}
+	}
 }

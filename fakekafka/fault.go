@@ -192,6 +192,8 @@ func (f *FaultRule) senseless(a broker.Action) error {
 	r := f.rule
 	api := API(r.Key)
 	switch {
+	case f.k.ended.Load():
+		return f.k.late()
 	case f.added:
 		return errors.New("the rule has its action already; begin another one with On")
 	case f.nothing:

@@ -102,6 +102,7 @@ func (k *Cluster) end() {
 		k.report()
 	}
 	k.Close()
+	k.ended.Store(true)
 }
 
 // untieAtEnd lifts every pause, isolation and hold as soon as the test's function has ended. Cleanups run in the reverse order of their
