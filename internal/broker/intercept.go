@@ -332,7 +332,11 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 			after = append(after, rule)
 		}
 	}
-	ans, err := c.handlePartly(r, fn, serving, partial)
+	if len(partial) > 0 { // what takes requests apart is under run's eyes, too
+		whole := fn
+		fn = func(r *request) (answer, error) { return c.handlePartly(r, whole, serving, partial) }
+	}
+	ans, err := r.run(fn)
 	if err != nil {
 		return nil, err
 	}

@@ -193,9 +193,6 @@ func failsItself(key wire.Key) bool {
 // handlePartly handles a request of which rules fail a part: what they name is taken out, the rest is handled as if it were all, and then the
 // errors are put into the answer at the places that they have in the request. serving tells that fn serves the request, not the test.
 func (c *Cluster) handlePartly(r *request, fn handler, serving bool, failing []*Rule) (answer, error) {
-	if len(failing) == 0 {
-		return r.run(fn)
-	}
 	switch {
 	case serving && failsItself(r.key):
 		r.fails = c.codesOf(r.body, failing)
