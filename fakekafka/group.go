@@ -272,7 +272,11 @@ func (want Assignment) matches(s GroupState) (bool, string) {
 		}
 		used[m.ID] = true
 		if samePartitions(want[name], m.Owned) {
-			lines = append(lines, fmt.Sprintf("    %s: %s, as wanted", name, partitionsText(m.Owned)))
+			line := fmt.Sprintf("    %s: %s, as wanted", name, partitionsText(m.Owned))
+			if unsettled(m) {
+				line += fmt.Sprintf(", but it is not settled: %s (AwaitAssignment waits for it)", cmp.Or(m.State, "it has a step to go"))
+			}
+			lines = append(lines, line)
 			continue
 		}
 		ok = false
