@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,25 +32,11 @@ func TestConsumerSimulator(t *testing.T) {
 		}
 		return
 	}
-	seeds := *simSeeds
-	if testing.Short() {
-		seeds = min(seeds, 50)
-	}
-	var next atomic.Int64
-	for worker := range 2 {
-		t.Run(fmt.Sprint("worker-", worker), func(t *testing.T) {
-			t.Parallel()
-			for !t.Failed() {
-				seed := next.Add(1) - 1
-				if seed >= int64(seeds) {
-					return
-				}
-				if newConsumerSim(uint64(seed)).run(nil) != nil {
-					reportConsumerSim(t, uint64(seed))
-				}
-			}
-		})
-	}
+	eachSeed(t, 50, func(t *testing.T, seed uint64) {
+		if newConsumerSim(seed).run(nil) != nil {
+			reportConsumerSim(t, seed)
+		}
+	})
 }
 
 // reportConsumerSim shrinks a failing seed and prints what is left of it.

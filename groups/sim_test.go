@@ -51,9 +51,19 @@ func TestSimulator(t *testing.T) {
 		}
 		return
 	}
+	eachSeed(t, 200, func(t *testing.T, seed uint64) {
+		r := newSimRun(seed)
+		if err := r.play(r.actions, false); err != nil {
+			reportSim(t, seed, err)
+		}
+	})
+}
+
+// eachSeed plays all seeds on two workers until one fails; in a short run, so many at most.
+func eachSeed(t *testing.T, short int, play func(*testing.T, uint64)) {
 	seeds := *simSeeds
 	if testing.Short() {
-		seeds = min(seeds, 200)
+		seeds = min(seeds, short)
 	}
 	var next atomic.Int64
 	for worker := range 2 {
@@ -64,10 +74,7 @@ func TestSimulator(t *testing.T) {
 				if seed >= int64(seeds) {
 					return
 				}
-				r := newSimRun(uint64(seed))
-				if err := r.play(r.actions, false); err != nil {
-					reportSim(t, uint64(seed), err)
-				}
+				play(t, uint64(seed))
 			}
 		})
 	}
