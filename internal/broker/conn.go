@@ -300,40 +300,6 @@ func (r *request) run(fn handler) (a answer, err error) {
 // firstAnswer is room for what a client asks first, ApiVersions.
 const firstAnswer = 1 << 10
 
-const (
-	// firstWrite is how much of an answer a bit longer than that is written first. One write of 1 MiB and more, which a consumer's default limits make
-	// the usual answer where there is one partition, costs a broker on Linux's loopback half as much again as two of which the first stays below that.
-	firstWrite = 900_000
-	// longestSplit is the longest answer written so; much longer ones gain nothing.
-	longestSplit = 2 << 20
-)
-
-// writeLarge sends the parts of an answer with as few copies and system calls as are good.
-func writeLarge(w io.Writer, parts [][]byte) error {
-	total := 0
-	for _, p := range parts {
-		total += len(p)
-	}
-	rest := net.Buffers(parts)
-	if total > firstWrite && total <= longestSplit {
-		i, room := 0, firstWrite
-		for len(parts[i]) < room {
-			room -= len(parts[i])
-			i++
-		}
-		cut := parts[i]
-		parts[i] = cut[:room]
-		first := net.Buffers(parts[:i+1])
-		if _, err := first.WriteTo(w); err != nil {
-			return err
-		}
-		parts[i] = cut[room:]
-		rest = parts[i:]
-	}
-	_, err := rest.WriteTo(w)
-	return err
-}
-
 // write sends an answer.
 func (c *conn) write(a answer) error {
 	if c.underway != nil || c.node.link.slow() {
@@ -343,7 +309,9 @@ func (c *conn) write(a answer) error {
 	case nil:
 		return nil
 	case *wire.FetchResponse:
-		return writeLarge(c.nc, c.fetch.Encode(c.header.CorrelationID, c.header.Version, a))
+		parts := net.Buffers(c.fetch.Encode(c.header.CorrelationID, c.header.Version, a))
+		_, err := parts.WriteTo(c.nc)
+		return err
 	case kmsg.Response:
 		if c.out == nil {
 			c.out = make([]byte, 0, firstAnswer)

@@ -2,12 +2,10 @@ package broker
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
-	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -176,22 +174,4 @@ func (n *node) addr() (host string, port int32) {
 		host = n.cluster.advertise
 	}
 	return host, port
-}
-
-// network is where brokers listen: TCP, or memory.
-type network interface {
-	Listen(addr string) (net.Listener, error)
-}
-
-type tcp struct{}
-
-// Listen listens with plain TCP: no client of Kafka's speaks more, and trying multipath TCP first costs each start and each connection. So do
-// keep-alives, by four calls of the system: they find peers whose machine is gone, and behind a loopback address there is no other machine.
-func (tcp) Listen(addr string) (net.Listener, error) {
-	var lc net.ListenConfig
-	lc.SetMultipathTCP(false)
-	if at, err := netip.ParseAddrPort(addr); err == nil && at.Addr().IsLoopback() {
-		lc.KeepAlive = -1
-	}
-	return lc.Listen(context.Background(), "tcp", addr)
 }
