@@ -172,8 +172,8 @@ func wGroup(t Target) error {
 	return nil
 }
 
-func groupStart(t Target, p proto, topic, group string, parts int) (Broker, error) {
-	o := Opts{Topics: []Topic{{topic, parts}}}
+func groupStart(t Target, p proto, topic, group string, parts, members int) (Broker, error) {
+	o := Opts{Topics: []Topic{{topic, parts}}, Members: map[string]int{group: members}}
 	_, ext := t.(extTarget)
 	if p.bal == nil && !ext {
 		o.Configs = map[string]string{"group.consumer.heartbeat.interval.ms": fmt.Sprint(p.hb.Milliseconds())}
@@ -197,7 +197,7 @@ func groupStart(t Target, p proto, topic, group string, parts int) (Broker, erro
 
 func group2(t Target, p proto, n int) error {
 	topic, group := uniq("g"), uniq("grp")
-	b, err := groupStart(t, p, topic, group, 12)
+	b, err := groupStart(t, p, topic, group, 12, 1)
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func group2(t Target, p proto, n int) error {
 
 func group50(t Target, p proto) error {
 	topic, group := uniq("g50"), uniq("grp50")
-	b, err := groupStart(t, p, topic, group, 100)
+	b, err := groupStart(t, p, topic, group, 100, 50)
 	if err != nil {
 		return err
 	}
