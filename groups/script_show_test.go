@@ -1,0 +1,260 @@
+package groups
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/records"
+)
+
+func suffix(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+func showPartitions(m map[string][]int32) string {
+	var words []string
+	for topic, partitions := range m {
+		for _, p := range partitions {
+			words = append(words, fmt.Sprintf("%s-%d", topic, p))
+		}
+	}
+	slices.Sort(words)
+	return "(" + strings.Join(words, " ") + ")"
+}
+
+func showAssignment(b []byte) string {
+	if len(b) == 0 {
+		return "nothing"
+	}
+	if partitions, ok := assignedPartitions(b); ok {
+		return showPartitions(partitions)
+	}
+	return fmt.Sprintf("%q", b)
+}
+
+func describeEvent(e Event) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", e.Group, e.Kind)
+	if e.Member != "" {
+		fmt.Fprintf(&b, " %s", e.Member)
+	}
+	if e.Epoch != 0 {
+		fmt.Fprintf(&b, " @%d", e.Epoch)
+	}
+	if e.Partitions != nil {
+		fmt.Fprintf(&b, " %s", showPartitions(e.Partitions))
+	}
+	if e.Kind == EventCommitted || e.Kind == EventOffsetsPending {
+		fmt.Fprintf(&b, " = %d", e.Offset)
+	}
+	if e.Cause != "" {
+		fmt.Fprintf(&b, ": %s", e.Cause)
+	}
+	return b.String()
+}
+
+// describeRecord shows a record of the log.
+func (w *script) describeRecord(r Record) string {
+	kind, err := records.KeyType(r.Key)
+	if err != nil {
+		return "UNREADABLE"
+	}
+	switch kind {
+	case records.TypeOffsetCommit:
+		k, err := records.ReadOffsetKey(r.Key)
+		if err != nil {
+			return err.Error()
+		}
+		if r.Value == nil {
+			return fmt.Sprintf("offset %s %s-%d: tombstone", k.Group, k.Topic, k.Partition)
+		}
+		v, err := records.ReadOffsetValue(r.Value)
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprintf("offset %s %s-%d = %d%s", k.Group, k.Topic, k.Partition, v.Offset, suffix(" ", v.Metadata))
+	case records.TypeGroupMetadata:
+		k, err := records.ReadGroupKey(r.Key)
+		if err != nil {
+			return err.Error()
+		}
+		if r.Value == nil {
+			return fmt.Sprintf("group %s: tombstone", k.Group)
+		}
+		v, err := records.ReadGroupValue(r.Value)
+		if err != nil {
+			return err.Error()
+		}
+		out := fmt.Sprintf("group %s: %q generation %d protocol %s leader %s", k.Group, v.ProtocolType, v.Generation, orNone(v.Protocol), orNone(v.Leader))
+		for _, m := range v.Members {
+			out += fmt.Sprintf("; %s %s", m.ID, showAssignment(m.Assignment))
+		}
+		return out
+	}
+	return describeConsumerRecord(kind, r)
+}
+
+// describeConsumerRecord shows a record of the types 3 to 8 and 16.
+var describeConsumerRecord = func(kind int16, r Record) string {
+	if r.Value == nil {
+		return fmt.Sprintf("type %d %q: tombstone", kind, r.Key[2:])
+	}
+	return fmt.Sprintf("type %d %q: %q", kind, r.Key[2:], r.Value)
+}
+
+func orNone(s *string) string {
+	if s == nil {
+		return "none"
+	}
+	return *s
+}
+
+func code(c int16) string {
+	names := map[int16]string{
+		errNone: "ok", errUnknownServerError: "UNKNOWN_SERVER_ERROR", errUnknownTopicOrPartition: "UNKNOWN_TOPIC_OR_PARTITION",
+		errOffsetMetadataTooLarge: "OFFSET_METADATA_TOO_LARGE", errCoordinatorLoadInProgress: "COORDINATOR_LOAD_IN_PROGRESS",
+		errCoordinatorNotAvailable: "COORDINATOR_NOT_AVAILABLE", errNotCoordinator: "NOT_COORDINATOR", errIllegalGeneration: "ILLEGAL_GENERATION",
+		errInconsistentGroupProtocol: "INCONSISTENT_GROUP_PROTOCOL", errInvalidGroupID: "INVALID_GROUP_ID", errUnknownMemberID: "UNKNOWN_MEMBER_ID",
+		errInvalidSessionTimeout: "INVALID_SESSION_TIMEOUT", errRebalanceInProgress: "REBALANCE_IN_PROGRESS", errNonEmptyGroup: "NON_EMPTY_GROUP",
+		errGroupIDNotFound: "GROUP_ID_NOT_FOUND", errMemberIDRequired: "MEMBER_ID_REQUIRED", errGroupMaxSizeReached: "GROUP_MAX_SIZE_REACHED",
+		errFencedInstanceID: "FENCED_INSTANCE_ID", errGroupSubscribedToTopic: "GROUP_SUBSCRIBED_TO_TOPIC", errUnstableOffsetCommit: "UNSTABLE_OFFSET_COMMIT",
+		errUnknownTopicID: "UNKNOWN_TOPIC_ID", errInvalidRegularExpression: "INVALID_REGULAR_EXPRESSION", errStaleMemberEpoch: "STALE_MEMBER_EPOCH", errUnsupportedAssignor: "UNSUPPORTED_ASSIGNOR", errUnreleasedInstanceID: "UNRELEASED_INSTANCE_ID", errFencedMemberEpoch: "FENCED_MEMBER_EPOCH", errInvalidRequest: "INVALID_REQUEST", errUnsupportedVersion: "UNSUPPORTED_VERSION",
+	}
+	if name, ok := names[c]; ok {
+		return name
+	}
+	return fmt.Sprintf("error %d", c)
+}
+
+// describeReply shows an answer; the client keeps what it learns from it.
+func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
+	switch r := resp.(type) {
+	case *kmsg.JoinGroupResponse:
+		w.alias(c, r.MemberID)
+		if r.ErrorCode == errMemberIDRequired {
+			c.member = r.MemberID
+		}
+		if r.ErrorCode != errNone {
+			return fmt.Sprintf("JoinGroup: %s, member %q", code(r.ErrorCode), r.MemberID)
+		}
+		c.member, c.gen = r.MemberID, r.Generation
+		out := fmt.Sprintf("JoinGroup: member %s generation %d protocol %s leader %s", r.MemberID, r.Generation, orNone(r.Protocol), r.LeaderID)
+		if r.SkipAssignment {
+			out += " skip assignment"
+		}
+		for _, m := range r.Members {
+			topics, err := subscribedTopics(m.ProtocolMetadata)
+			if err != nil {
+				topics = []string{string(m.ProtocolMetadata)}
+			}
+			out += fmt.Sprintf("; %s %v", m.MemberID, topics)
+		}
+		return out
+	case *kmsg.SyncGroupResponse:
+		if r.ErrorCode != errNone {
+			return "SyncGroup: " + code(r.ErrorCode)
+		}
+		return "SyncGroup: " + showAssignment(r.MemberAssignment)
+	case *kmsg.HeartbeatResponse:
+		return "Heartbeat: " + code(r.ErrorCode)
+	case *kmsg.LeaveGroupResponse:
+		out := "LeaveGroup: " + code(r.ErrorCode)
+		for _, m := range r.Members {
+			out += fmt.Sprintf("; %s %s", m.MemberID, code(m.ErrorCode))
+		}
+		return out
+	case *kmsg.OffsetCommitResponse:
+		out := "OffsetCommit:"
+		for _, t := range r.Topics {
+			for _, p := range t.Partitions {
+				out += fmt.Sprintf(" %s-%d %s", t.Topic, p.Partition, code(p.ErrorCode))
+			}
+		}
+		return out
+	case *kmsg.TxnOffsetCommitResponse:
+		out := "TxnOffsetCommit:"
+		for _, t := range r.Topics {
+			for _, p := range t.Partitions {
+				out += fmt.Sprintf(" %s-%d %s", t.Topic, p.Partition, code(p.ErrorCode))
+			}
+		}
+		return out
+	case *kmsg.OffsetFetchResponse:
+		out := "OffsetFetch:"
+		for _, g := range r.Groups {
+			out += " " + code(g.ErrorCode)
+			for _, t := range g.Topics {
+				for _, p := range t.Partitions {
+					out += fmt.Sprintf("; %s-%d %d", t.Topic, p.Partition, p.Offset)
+					if p.ErrorCode != errNone {
+						out += " " + code(p.ErrorCode)
+					}
+				}
+			}
+		}
+		return out
+	case *kmsg.OffsetDeleteResponse:
+		out := "OffsetDelete: " + code(r.ErrorCode)
+		for _, t := range r.Topics {
+			for _, p := range t.Partitions {
+				out += fmt.Sprintf("; %s-%d %s", t.Topic, p.Partition, code(p.ErrorCode))
+			}
+		}
+		return out
+	case *kmsg.DescribeGroupsResponse:
+		out := "DescribeGroups:"
+		for _, g := range r.Groups {
+			out += fmt.Sprintf(" %s %s %s %q %q", g.Group, code(g.ErrorCode), g.State, g.ProtocolType, g.Protocol)
+			for _, m := range g.Members {
+				out += fmt.Sprintf("; %s %s%s %s", m.MemberID, m.ClientID, m.ClientHost, showAssignment(m.MemberAssignment))
+			}
+		}
+		return out
+	case *kmsg.ListGroupsResponse:
+		out := "ListGroups: " + code(r.ErrorCode)
+		for _, g := range r.Groups {
+			out += fmt.Sprintf("; %s %s %q %s", g.Group, g.GroupType, g.ProtocolType, g.GroupState)
+		}
+		return out
+	case *kmsg.DeleteGroupsResponse:
+		out := "DeleteGroups:"
+		for _, g := range r.Groups {
+			out += fmt.Sprintf(" %s %s", g.Group, code(g.ErrorCode))
+		}
+		return out
+	}
+	return w.describeConsumerReply(c, resp)
+}
+
+// durable is all durable state of a shard as text: what a replay of its log must lead to.
+func durable(s *Shard) string {
+	var b strings.Builder
+	for _, id := range s.GroupIDs() {
+		g := s.groups[id]
+		fmt.Fprintf(&b, "%s\n", id)
+		if g.classic != nil {
+			fmt.Fprintf(&b, "  classic")
+			if v := g.classic.synced; v != nil {
+				fmt.Fprintf(&b, " %q %d %s %s %d", v.ProtocolType, v.Generation, orNone(v.Protocol), orNone(v.Leader), v.StateTime)
+				for _, m := range v.Members {
+					fmt.Fprintf(&b, " [%s %s %s %s %d %d %q %q]", m.ID, orNone(m.InstanceID), m.ClientID, m.ClientHost, m.RebalanceTimeout, m.SessionTimeout, m.Subscription, m.Assignment)
+				}
+			}
+			fmt.Fprintln(&b)
+		}
+		if g.consumer != nil {
+			b.WriteString(durableConsumer(g.consumer))
+		}
+		committed, pending := g.offsets.list()
+		for _, o := range slices.Concat(committed, pending) {
+			fmt.Fprintf(&b, "  %+v\n", o)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,209 @@
+package groups
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// The commands for what is not a member's or an offset's request: settings, topics, administration, the clock and what a test steers.
+
+func (w *script) config() error {
+	w.cfg.InitialRebalanceDelay = w.duration("initial-delay", w.cfg.InitialRebalanceDelay)
+	w.cfg.MaxSize = w.number("max-size", w.cfg.MaxSize)
+	w.cfg.MinSessionTimeout = w.duration("min-session", w.cfg.MinSessionTimeout)
+	w.cfg.OffsetMetadataMaxBytes = w.number("metadata-max", w.cfg.OffsetMetadataMaxBytes)
+	w.cfg.OffsetsRetention = w.duration("retention", w.cfg.OffsetsRetention)
+	w.cfg.InitialRebalanceDelaySet = w.has("delay-set")
+	w.cfg.Prompt = w.cfg.Prompt || w.has("prompt")
+	w.shard.SetConfig(w.cfg)
+	return nil
+}
+
+func (w *script) topic() error {
+	w.meta = w.meta.with(w.d.CmdArgs[0].Key, int32(w.number("partitions", 0)))
+	w.effects(w.shard.MetadataChanged(w.now, w.meta))
+	w.effects(w.shard.Flush(w.now))
+	return nil
+}
+
+func (w *script) describe() error {
+	req := kmsg.NewPtrDescribeGroupsRequest()
+	req.Version = int16(w.number("version", 6))
+	req.Groups = []string{w.d.CmdArgs[0].Key}
+	w.send(w.clientNamed("admin"), req)
+	return nil
+}
+
+func (w *script) list() error {
+	req := kmsg.NewPtrListGroupsRequest()
+	req.Version = int16(w.number("version", 5))
+	req.StatesFilter, req.TypesFilter = w.words("states"), w.words("types")
+	w.send(w.clientNamed("admin"), req)
+	return nil
+}
+
+func (w *script) delete() error {
+	req := kmsg.NewPtrDeleteGroupsRequest()
+	req.Version = 2
+	for _, a := range w.d.CmdArgs {
+		req.Groups = append(req.Groups, a.Key)
+	}
+	w.send(w.clientNamed("admin"), req)
+	return nil
+}
+
+func (w *script) advance() error {
+	d, err := time.ParseDuration(w.d.CmdArgs[0].Key)
+	if err != nil {
+		return err
+	}
+	end := w.now.Add(d)
+	for {
+		at, ok := w.shard.Deadline()
+		if !ok || at.After(end) {
+			break
+		}
+		if at.After(w.now) {
+			w.now = at
+		}
+		before := w.out.Len()
+		w.effects(w.shard.Tick(w.now))
+		w.effects(w.shard.Flush(w.now))
+		if w.out.Len() > before {
+			told := w.out.String()[before:]
+			rest := w.out.String()[:before]
+			w.out.Reset()
+			w.out.WriteString(rest)
+			w.printf("at +%s", w.now.Sub(w.start))
+			w.out.WriteString(told)
+		}
+	}
+	w.now = end
+	return nil
+}
+
+func (w *script) restart() error {
+	before := durable(w.shard)
+	w.effects(w.shard.Unload(w.now))
+	steering := w.shard.Steering()
+	w.shard = w.newShard()
+	w.shard.Resteer(steering)
+	for i, r := range w.log {
+		if r.marker {
+			w.shard.ReplayMarker(int64(i), r.producer, r.commit)
+		} else {
+			w.shard.Replay(int64(i), r.Record, r.producer)
+		}
+	}
+	if after := durable(w.shard); after != before {
+		return fmt.Errorf("the replayed state differs from the live one\nlive:\n%s\nreplayed:\n%s", before, after)
+	}
+	w.effects(w.shard.Loaded(w.now))
+	return nil
+}
+
+func (w *script) member() (string, error) {
+	c := w.client()
+	if c.member == "" {
+		return "", errors.New(c.name + " has no member id")
+	}
+	return c.member, nil
+}
+
+func (w *script) evict() error {
+	id, err := w.member()
+	if err != nil {
+		return err
+	}
+	fx, err := w.shard.Evict(w.now, w.group(), id, "the test evicted it")
+	w.effects(fx)
+	return err
+}
+
+func (w *script) fence() error {
+	id, err := w.member()
+	if err != nil {
+		return err
+	}
+	fx, err := w.shard.Fence(w.now, w.group(), id)
+	w.effects(fx)
+	return err
+}
+
+func (w *script) rebalance() error {
+	fx, err := w.shard.Rebalance(w.now, w.group(), "the test asked for it")
+	w.effects(fx)
+	w.effects(w.shard.Flush(w.now))
+	return err
+}
+
+func (w *script) hold() error {
+	w.shard.Hold(w.group(), Step(w.d.CmdArgs[0].Key))
+	return nil
+}
+
+func (w *script) release() error {
+	w.effects(w.shard.Release(w.now, w.group(), Step(w.d.CmdArgs[0].Key)))
+	return nil
+}
+
+func (w *script) lookup() error {
+	w.effects(w.shard.LookedUp(w.now, w.group()))
+	return nil
+}
+
+func (w *script) expect() error {
+	n, err := strconv.Atoi(w.d.CmdArgs[0].Key)
+	if err != nil {
+		return err
+	}
+	w.effects(w.shard.ExpectMembers(w.now, w.group(), n, w.duration("limit", 10*time.Second)))
+	w.effects(w.shard.Flush(w.now))
+	return nil
+}
+
+func (w *script) unpark() error {
+	for _, t := range slices.Clone(w.client().waiting) {
+		w.effects(w.shard.Unpark(w.now, t))
+	}
+	return nil
+}
+
+func (w *script) state() error {
+	id := w.group()
+	if len(w.d.CmdArgs) > 0 {
+		id = w.d.CmdArgs[0].Key
+	}
+	st, ok := w.shard.State(id)
+	if !ok {
+		w.printf("no group %s", id)
+		return nil
+	}
+	w.printf("%s %s %q %s epoch %d assignor %q leader %q", st.ID, st.Protocol, st.Type, st.State, st.Epoch, st.Assignor, st.Leader)
+	for _, m := range st.Members {
+		revoking := ""
+		if len(m.Revoking) > 0 {
+			revoking = " revoking " + showPartitions(m.Revoking)
+		}
+		w.printf("  %s of %s%s: %s, epoch %d, subscribed %v, owned %s%s, parked in %q, session until +%s", m.ID, m.ClientID,
+			suffix(" static ", m.InstanceID), m.State, m.Epoch, m.Subscribed, showPartitions(m.Owned), revoking, m.ParkedIn, m.SessionDeadline.Sub(w.start))
+	}
+	for _, id := range st.PendingMembers {
+		w.printf("  pending %s", id)
+	}
+	for _, o := range st.Offsets {
+		w.printf("  offset %s-%d = %d", o.Topic, o.Partition, o.Offset)
+	}
+	for _, o := range st.PendingOffsets {
+		w.printf("  pending offset %s-%d = %d of producer %d", o.Topic, o.Partition, o.Offset, o.ProducerID)
+	}
+	if len(st.HeldAt) > 0 {
+		w.printf("  held at %v", st.HeldAt)
+	}
+	return nil
+}
