@@ -1,0 +1,153 @@
+package fakekafka
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Committed is the group's committed offset of a partition; ok is false where there is none.
+func (g *Group) Committed(topic string, partition int32) (offset int64, ok bool) {
+	return committedIn(g.State(), topic, partition)
+}
+
+func committedIn(s GroupState, topic string, partition int32) (int64, bool) {
+	for _, o := range s.Offsets {
+		if o.Topic == topic && o.Partition == partition {
+			return o.Offset, true
+		}
+	}
+	return 0, false
+}
+
+func (g *Group) hasCommitted(topic string, partition int32, offset int64) func() (bool, string) {
+	return func() (bool, string) {
+		s, ok := g.k.b.GroupState(g.id)
+		if !ok {
+			return false, "no such group"
+		}
+		have, ok := committedIn(s, topic, partition)
+		if !ok {
+			return false, "no committed offset" + g.misnamed(topic, partition)
+		}
+		return have >= offset, fmt.Sprintf("offset %d", have)
+	}
+}
+
+// CommittedAt waits until the committed offset of a partition is at least offset.
+func (g *Group) CommittedAt(ctx context.Context, topic string, partition int32, offset int64) error {
+	return g.failed(g.k.await(ctx, fmt.Sprintf("%s-%d committed up to offset %d", topic, partition, offset), g.hasCommitted(topic, partition, offset)))
+}
+
+// AwaitCommitted waits until the group's committed offset of a partition is at least offset: the next record to be read, as Kafka counts it.
+func (g *Group) AwaitCommitted(tb testing.TB, topic string, partition int32, offset int64) {
+	tb.Helper()
+	g.k.within(tb, func(ctx context.Context) error { return g.CommittedAt(ctx, topic, partition, offset) })
+}
+
+// RequireCommitted fails the test unless the committed offset of a partition is exactly offset now.
+func (g *Group) RequireCommitted(tb testing.TB, topic string, partition int32, offset int64) {
+	tb.Helper()
+	check(tb, g.failed(g.k.now(fmt.Sprintf("%s-%d committed at offset %d", topic, partition, offset), func() (bool, string) {
+		s, _ := g.k.b.GroupState(g.id)
+		have, ok := committedIn(s, topic, partition)
+		if !ok {
+			return false, "no committed offset" + g.misnamed(topic, partition)
+		}
+		return have == offset, fmt.Sprintf("offset %d", have)
+	})))
+}
+
+// Lag is how many records the group has still to commit: over every partition that it has committed, or that a member owns or subscribes to by name, the log's
+// end less the committed offset (less the log's start where none is committed). Where nothing but markers of transactions is left, which
+// no consumer is given, there is no lag.
+func (g *Group) Lag() int64 {
+	var lag int64
+	g.k.b.Look(func() { lag, _ = g.lag() })
+	return lag
+}
+
+// lag is Lag on the loop, with a line for each partition that lags.
+func (g *Group) lag() (int64, string) {
+	s, _ := g.k.b.GroupState(g.id)
+	type tp struct {
+		topic string
+		p     int32
+	}
+	at := map[tp]int64{}
+	for _, m := range s.Members {
+		for _, t := range m.Subscribed { // in a rebalance nobody may own them
+			n, _ := g.k.b.Partitions(t)
+			for p := range n {
+				at[tp{t, p}] = -1
+			}
+		}
+		for t, ps := range m.Owned {
+			for _, p := range ps {
+				at[tp{t, p}] = -1
+			}
+		}
+	}
+	for _, o := range s.Offsets {
+		at[tp{o.Topic, o.Partition}] = o.Offset
+	}
+	keys := slices.SortedFunc(maps.Keys(at), func(a, b tp) int {
+		if c := strings.Compare(a.topic, b.topic); c != 0 {
+			return c
+		}
+		return int(a.p - b.p)
+	})
+	var total int64
+	var lines []string
+	for _, k := range keys {
+		start, end, ok := g.k.b.LogEnds(k.topic, k.p)
+		if !ok {
+			continue
+		}
+		from := max(at[k], start)
+		if d := end - from; d > 0 && !g.k.b.OnlyMarkers(k.topic, k.p, from) {
+			total += d
+			committed := "nothing committed"
+			if at[k] >= 0 {
+				committed = fmt.Sprintf("committed %d", at[k])
+			}
+			lines = append(lines, fmt.Sprintf("%s-%d: %d (%s, end %d)", k.topic, k.p, d, committed, end))
+		}
+	}
+	if len(lines) == 0 {
+		return 0, "a lag of 0"
+	}
+	return total, fmt.Sprintf("a lag of %d: %s", total, strings.Join(lines, ", "))
+}
+
+// LagAtMost waits until the lag is at most n. A group that doesn't exist yet lags behind everything.
+func (g *Group) LagAtMost(ctx context.Context, n int64) error {
+	return g.failed(g.k.await(ctx, fmt.Sprintf("a lag of at most %d", n), func() (bool, string) {
+		if _, ok := g.k.b.GroupState(g.id); !ok {
+			return false, "no such group"
+		}
+		lag, saw := g.lag()
+		return lag <= n, saw
+	}))
+}
+
+// AwaitLag waits until the group's lag is at most n; 0 is "everything is committed".
+func (g *Group) AwaitLag(tb testing.TB, n int64) {
+	tb.Helper()
+	g.k.within(tb, func(ctx context.Context) error { return g.LagAtMost(ctx, n) })
+}
+
+// RequireLag fails the test unless the group's lag is exactly n now. A group that doesn't exist lags behind everything.
+func (g *Group) RequireLag(tb testing.TB, n int64) {
+	tb.Helper()
+	check(tb, g.failed(g.k.now(fmt.Sprintf("a lag of %d", n), func() (bool, string) {
+		if _, ok := g.k.b.GroupState(g.id); !ok {
+			return false, "no such group"
+		}
+		lag, saw := g.lag()
+		return lag == n, saw
+	})))
+}

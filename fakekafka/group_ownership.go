@@ -1,0 +1,212 @@
+package fakekafka
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fakekafka/fakekafka/internal/broker"
+)
+
+// Assignment says who owns what: member, topic, partitions. Members are named by client id, or by group.instance.id or member id where that is
+// what the test gives.
+type Assignment map[string]map[string][]int32
+
+// Assignment is who owns what now, members named by client id (by member id where two share a client id).
+func (g *Group) Assignment() Assignment { return assignmentOf(g.State()) }
+
+func assignmentOf(s GroupState) Assignment {
+	names := map[string]int{}
+	for _, m := range s.Members {
+		names[m.ClientID]++
+	}
+	a := Assignment{}
+	for _, m := range s.Members {
+		name := m.ClientID
+		if names[name] > 1 || name == "" {
+			name = m.ID
+		}
+		a[name] = m.Owned
+	}
+	return a
+}
+
+// matches compares what is wanted with the group; saw is a diff, a line a member.
+func (want Assignment) matches(s GroupState) (bool, string) {
+	ok := true
+	var lines []string
+	used := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		m, err := broker.ResolveMember(s, name)
+		if err != nil {
+			ok = false
+			lines = append(lines, fmt.Sprintf("    %s: wanted %s; %v", name, partitionsText(want[name]), err))
+			continue
+		}
+		used[m.ID] = true
+		if samePartitions(want[name], m.Owned) {
+			line := fmt.Sprintf("    %s: %s, as wanted", name, partitionsText(m.Owned))
+			if unsettled(m) {
+				line += fmt.Sprintf(", but it is not settled: %s (AwaitAssignment waits for it)", cmp.Or(m.State, "it has a step to go"))
+			}
+			lines = append(lines, line)
+			continue
+		}
+		ok = false
+		lines = append(lines, fmt.Sprintf("    %s: wanted %s; owns %s", name, partitionsText(want[name]), partitionsText(m.Owned)))
+	}
+	for _, m := range s.Members {
+		if !used[m.ID] {
+			ok = false
+			lines = append(lines, fmt.Sprintf("    %s: not wanted in the group; owns %s", memberLabel(m), partitionsText(m.Owned)))
+		}
+	}
+	return ok, fmt.Sprintf("%s, epoch %d\n%s", s.State, s.Epoch, strings.Join(lines, "\n"))
+}
+
+func (g *Group) hasAssignment(want Assignment) func() (bool, string) {
+	return func() (bool, string) {
+		s, ok := g.k.b.GroupState(g.id)
+		if !ok {
+			return false, "no such group"
+		}
+		same, saw := want.matches(s)
+		if !same {
+			saw += g.misnamedIn(want)
+		}
+		return same && s.State == "Stable" && !slices.ContainsFunc(s.Members, unsettled), saw
+	}
+}
+
+// Assigned waits until the group is stable with just this assignment.
+func (g *Group) Assigned(ctx context.Context, want Assignment) error {
+	return g.failed(g.k.await(ctx, "this assignment", g.hasAssignment(want)))
+}
+
+// AwaitAssignment waits until the group is stable with just this assignment; members not named must not be there.
+func (g *Group) AwaitAssignment(tb testing.TB, want Assignment) {
+	tb.Helper()
+	g.k.within(tb, func(ctx context.Context) error { return g.Assigned(ctx, want) })
+}
+
+// RequireAssignment fails the test, with a diff and the group's timeline, unless the group is stable with just this assignment now.
+func (g *Group) RequireAssignment(tb testing.TB, want Assignment) {
+	tb.Helper()
+	check(tb, g.failed(g.k.now("this assignment", g.hasAssignment(want))))
+}
+
+// Owner names the member that owns a partition now, by client id; ok is false where nobody does.
+func (g *Group) Owner(topic string, partition int32) (member string, ok bool) {
+	m, ok := ownerIn(g.State(), topic, partition)
+	if !ok {
+		return "", false
+	}
+	return memberLabel(m), true
+}
+
+func ownerIn(s GroupState, topic string, partition int32) (MemberState, bool) {
+	for _, m := range s.Members {
+		if slices.Contains(m.Owned[topic], partition) || slices.Contains(m.Revoking[topic], partition) {
+			return m, true
+		}
+	}
+	return MemberState{}, false
+}
+
+// misnamed says that a partition isn't there, for messages; "" where it is.
+func (g *Group) misnamed(topic string, partition int32) string {
+	switch n, err := g.k.b.Partitions(topic); {
+	case err != nil:
+		return "; " + err.Error()
+	case partition < 0 || partition >= n:
+		return fmt.Sprintf("; topic %q has no partition %d; it has %d", topic, partition, n)
+	}
+	return ""
+}
+
+// misnamedIn says which partitions of an assignment aren't there, a line each; "" where all are. Of a topic it tells the last one only.
+func (g *Group) misnamedIn(a Assignment) string {
+	last := map[string]int32{}
+	for _, topics := range a {
+		for topic, ps := range topics {
+			for _, p := range ps {
+				last[topic] = max(last[topic], p)
+			}
+		}
+	}
+	text := ""
+	for _, topic := range slices.Sorted(maps.Keys(last)) {
+		if what, found := strings.CutPrefix(g.misnamed(topic, last[topic]), "; "); found {
+			text += "\n    " + what
+		}
+	}
+	return text
+}
+
+func (g *Group) hasOwner(topic string, partition int32, member string) func() (bool, string) {
+	return func() (bool, string) {
+		s, ok := g.k.b.GroupState(g.id)
+		if !ok {
+			return false, "no such group"
+		}
+		owner, owned := ownerIn(s, topic, partition)
+		if owned && (owner.ClientID == member || owner.InstanceID == member && member != "" || owner.ID == member) {
+			return true, ""
+		}
+		saw := "nobody owns it"
+		if owned {
+			saw = memberLabel(owner) + " owns it"
+		}
+		saw += g.misnamed(topic, partition)
+		if !slices.ContainsFunc(s.Members, func(m MemberState) bool {
+			return m.ClientID == member || m.InstanceID == member && member != "" || m.ID == member
+		}) {
+			saw += fmt.Sprintf("; no member is called %q", member)
+		}
+		return false, saw + ": " + summary(s)
+	}
+}
+
+// Owned waits until a member owns a partition.
+func (g *Group) Owned(ctx context.Context, topic string, partition int32, member string) error {
+	return g.failed(g.k.await(ctx, fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)))
+}
+
+// AwaitOwner waits until a member, named by client id, instance id or member id, owns a partition.
+func (g *Group) AwaitOwner(tb testing.TB, topic string, partition int32, member string) {
+	tb.Helper()
+	g.k.within(tb, func(ctx context.Context) error { return g.Owned(ctx, topic, partition, member) })
+}
+
+// RequireOwner fails the test unless the member owns the partition now.
+func (g *Group) RequireOwner(tb testing.TB, topic string, partition int32, member string) {
+	tb.Helper()
+	check(tb, g.failed(g.k.now(fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member))))
+}
+
+// RequireBalanced fails the test unless the members' numbers of partitions differ by at most one.
+func (g *Group) RequireBalanced(tb testing.TB) {
+	tb.Helper()
+	check(tb, g.failed(g.k.now("partitions spread evenly", func() (bool, string) {
+		s, ok := g.k.b.GroupState(g.id)
+		if !ok {
+			return false, "no such group"
+		}
+		least, most := -1, 0
+		for _, m := range s.Members {
+			n := 0
+			for _, ps := range m.Owned {
+				n += len(ps)
+			}
+			if least < 0 || n < least {
+				least = n
+			}
+			most = max(most, n)
+		}
+		return most-least <= 1, summary(s)
+	})))
+}

@@ -1,0 +1,111 @@
+package fakekafka
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// summaryMembers is how many members of a group a message lists.
+const summaryMembers = 40
+
+// summary is a group in one or more lines, for messages. Of a large group it lists those first that still have a step to go.
+func summary(s GroupState) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s protocol, epoch %d, %s", s.State, s.Protocol, s.Epoch, count(len(s.Members), "member"))
+	listed := s.Members
+	if len(listed) > summaryMembers {
+		listed = slices.Clone(listed)
+		slices.SortStableFunc(listed, func(x, y MemberState) int { return -cmp.Compare(step(x), step(y)) })
+		listed = listed[:summaryMembers]
+	}
+	for _, m := range listed {
+		fmt.Fprintf(&b, "\n    %s: epoch %d, owns %s", memberLabel(m), m.Epoch, partitionsText(m.Owned))
+		if samePartitions(m.Owned, nil) && len(m.Subscribed) > 0 {
+			fmt.Fprintf(&b, ", subscribes to %s", strings.Join(m.Subscribed, ", "))
+		}
+		if len(m.Revoking) > 0 {
+			fmt.Fprintf(&b, ", is to give up %s", partitionsText(m.Revoking))
+		}
+		if m.Protocol == "consumer" && !samePartitions(m.Owned, m.Target) {
+			fmt.Fprintf(&b, ", shall own %s", partitionsText(m.Target))
+		}
+		if m.ParkedIn != "" && m.ParkedIn != "heartbeat" {
+			fmt.Fprintf(&b, ", waits in %s", m.ParkedIn)
+		}
+	}
+	if more := len(s.Members) - len(listed); more > 0 {
+		fmt.Fprintf(&b, "\n    … and %d more", more)
+	}
+	return b.String()
+}
+
+// step is 1 for a member that has one to go.
+func step(m MemberState) int {
+	if unsettled(m) {
+		return 1
+	}
+	return 0
+}
+
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// memberLabel is how messages name a member: client id, with the instance id where it has one.
+func memberLabel(m MemberState) string {
+	name := m.ClientID
+	if name == "" {
+		name = m.ID
+	}
+	if m.InstanceID != "" && m.InstanceID != name {
+		name += " (instance " + m.InstanceID + ")"
+	}
+	return name
+}
+
+// partitionsText is a set of partitions for messages: "orders 0-2 5, refunds 1".
+func partitionsText(p map[string][]int32) string {
+	var topics []string
+	for _, t := range slices.Sorted(maps.Keys(p)) {
+		if len(p[t]) > 0 {
+			topics = append(topics, t+" "+ranges(p[t]))
+		}
+	}
+	if len(topics) == 0 {
+		return "nothing"
+	}
+	return strings.Join(topics, ", ")
+}
+
+// ranges writes numbers with runs as from-to.
+func ranges(ps []int32) string {
+	ps = slices.Sorted(slices.Values(ps))
+	var out []string
+	for i := 0; i < len(ps); {
+		j := i
+		for j+1 < len(ps) && ps[j+1] == ps[j]+1 {
+			j++
+		}
+		switch {
+		case j == i:
+			out = append(out, fmt.Sprint(ps[i]))
+		case j == i+1:
+			out = append(out, fmt.Sprint(ps[i]), fmt.Sprint(ps[j]))
+		default:
+			out = append(out, fmt.Sprintf("%d-%d", ps[i], ps[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(out, " ")
+}
+
+// samePartitions compares sets; a topic without partitions counts as absent.
+func samePartitions(a, b map[string][]int32) bool {
+	return partitionsText(a) == partitionsText(b)
+}
