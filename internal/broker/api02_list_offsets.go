@@ -18,49 +18,41 @@ func (r *request) listOffsets() (answer, error) {
 	if !validIsolation(req.IsolationLevel) {
 		return errorForm(r, wire.UnknownServerError), nil
 	}
-	named := map[topicPartition]int{}
+	times := map[topicPartition]int{} // how often the request names each
 	for i := range req.Topics {
 		for j := range req.Topics[i].Partitions {
-			named[topicPartition{req.Topics[i].Topic, req.Topics[i].Partitions[j].Partition}]++
+			times[topicPartition{req.Topics[i].Topic, req.Topics[i].Partitions[j].Partition}]++
 		}
 	}
 	scratch := r.cluster.codecs.Get().(*partitionlog.Codecs)
 	defer r.cluster.codecs.Put(scratch)
 	resp := req.ResponseKind().(*kmsg.ListOffsetsResponse)
-	answered := map[string]int{} // where each topic is in the answer: one that comes back in the request is answered once
+	var named mentions
 	for i := range req.Topics {
 		t := &req.Topics[i]
-		if len(t.Partitions) == 0 {
-			continue
-		}
-		at, known := answered[t.Topic]
-		if !known {
-			at = len(resp.Topics)
-			answered[t.Topic] = at
-			rt := kmsg.NewListOffsetsResponseTopic()
-			rt.Topic = t.Topic
-			resp.Topics = append(resp.Topics, rt)
-		}
-		rt := &resp.Topics[at]
 		for j := range t.Partitions {
 			p := &t.Partitions[j]
-			key := topicPartition{t.Topic, p.Partition}
-			rp := kmsg.NewListOffsetsResponseTopicPartition()
-			rp.Partition = p.Partition
+			at, _, first := named.place(t.Topic, p.Partition)
+			if !first {
+				continue
+			}
+			if at == len(resp.Topics) {
+				resp.Topics = append(resp.Topics, kmsg.NewListOffsetsResponseTopic())
+				resp.Topics[at].Topic = t.Topic
+			}
 			found := partitionlog.OffsetResult{Timestamp: -1, Offset: -1, LeaderEpoch: -1}
-			switch n := named[key]; {
-			case n == 0:
-				continue // a duplicate that has been answered
-			case n > 1:
-				named[key] = 0
+			switch {
+			case times[topicPartition{t.Topic, p.Partition}] > 1:
 				found.Code = int16(wire.InvalidRequest)
 			case !partitionlog.ListOffsetsAllows(p.Timestamp, r.version):
 				found.Code = int16(wire.UnsupportedVersion)
 			default:
 				found = r.listOffset(req, t.Topic, p, scratch)
 			}
-			rp.ErrorCode, rp.Timestamp, rp.Offset, rp.LeaderEpoch = found.Code, found.Timestamp, found.Offset, found.LeaderEpoch
-			rt.Partitions = append(rt.Partitions, rp)
+			rp := kmsg.NewListOffsetsResponseTopicPartition()
+			rp.Partition, rp.ErrorCode = p.Partition, found.Code
+			rp.Timestamp, rp.Offset, rp.LeaderEpoch = found.Timestamp, found.Offset, found.LeaderEpoch
+			resp.Topics[at].Partitions = append(resp.Topics[at].Partitions, rp)
 		}
 	}
 	return resp, nil

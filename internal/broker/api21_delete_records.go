@@ -20,33 +20,23 @@ func (r *request) deleteRecords() (answer, error) {
 			last[topicPartition{req.Topics[i].Topic, p.Partition}] = p.Offset
 		}
 	}
-	answered := map[string]int{} // where each topic is in the answer: one that comes back in the request is answered once
+	var named mentions
 	for i := range req.Topics {
 		t := &req.Topics[i]
-		if len(t.Partitions) == 0 {
-			continue
-		}
-		at, known := answered[t.Topic]
-		if !known {
-			at = len(resp.Topics)
-			answered[t.Topic] = at
-			rt := kmsg.NewDeleteRecordsResponseTopic()
-			rt.Topic = t.Topic
-			resp.Topics = append(resp.Topics, rt)
-		}
-		rt := &resp.Topics[at]
 		for _, p := range t.Partitions {
-			key := topicPartition{t.Topic, p.Partition}
-			offset, open := last[key]
-			if !open {
+			at, _, first := named.place(t.Topic, p.Partition)
+			if !first {
 				continue
 			}
-			delete(last, key)
+			if at == len(resp.Topics) {
+				resp.Topics = append(resp.Topics, kmsg.NewDeleteRecordsResponseTopic())
+				resp.Topics[at].Topic = t.Topic
+			}
 			rp := kmsg.NewDeleteRecordsResponseTopicPartition()
 			rp.Partition = p.Partition
-			low, code := r.deleteUpTo(t.Topic, p.Partition, offset)
+			low, code := r.deleteUpTo(t.Topic, p.Partition, last[topicPartition{t.Topic, p.Partition}])
 			rp.LowWatermark, rp.ErrorCode = low, int16(code)
-			rt.Partitions = append(rt.Partitions, rp)
+			resp.Topics[at].Partitions = append(resp.Topics[at].Partitions, rp)
 		}
 	}
 	return resp, nil

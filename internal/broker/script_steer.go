@@ -137,55 +137,45 @@ func (s *Script) Ask(done <-chan struct{}, req kmsg.Request) (kmsg.Response, err
 	}
 }
 
-// fill puts in who the member is.
+// fill puts in who the member is, where the request leaves it out.
 func (s *Script) fill(req kmsg.Request) {
-	str := func(p *string, v string) {
-		if *p == "" {
-			*p = v
+	identify := func(group, member *string, instance **string) {
+		if *group == "" {
+			*group = s.group
 		}
-	}
-	ptr := func(p **string, v string) {
-		if *p == nil && v != "" {
-			*p = &v
+		if *member == "" {
+			*member = s.id
+		}
+		if *instance == nil {
+			*instance = optional(s.spec.Instance)
 		}
 	}
 	switch req := req.(type) {
 	case *kmsg.JoinGroupRequest:
-		str(&req.Group, s.group)
-		str(&req.MemberID, s.id)
-		ptr(&req.InstanceID, s.spec.Instance)
+		identify(&req.Group, &req.MemberID, &req.InstanceID)
 	case *kmsg.SyncGroupRequest:
-		str(&req.Group, s.group)
-		str(&req.MemberID, s.id)
-		ptr(&req.InstanceID, s.spec.Instance)
+		identify(&req.Group, &req.MemberID, &req.InstanceID)
 		if req.Generation == 0 {
 			req.Generation = s.epoch
 		}
 	case *kmsg.HeartbeatRequest:
-		str(&req.Group, s.group)
-		str(&req.MemberID, s.id)
-		ptr(&req.InstanceID, s.spec.Instance)
+		identify(&req.Group, &req.MemberID, &req.InstanceID)
 		if req.Generation == 0 {
 			req.Generation = s.epoch
 		}
 	case *kmsg.LeaveGroupRequest:
-		str(&req.Group, s.group)
+		m := kmsg.NewLeaveGroupRequestMember()
+		identify(&req.Group, &m.MemberID, &m.InstanceID)
 		if len(req.Members) == 0 {
-			m := kmsg.NewLeaveGroupRequestMember()
-			m.MemberID, m.InstanceID = s.id, optional(s.spec.Instance)
 			req.Members = append(req.Members, m)
 		}
 	case *kmsg.OffsetCommitRequest:
-		str(&req.Group, s.group)
-		str(&req.MemberID, s.id)
-		ptr(&req.InstanceID, s.spec.Instance)
+		identify(&req.Group, &req.MemberID, &req.InstanceID)
 		if req.Generation <= 0 {
 			req.Generation = s.epoch
 		}
 	case *kmsg.ConsumerGroupHeartbeatRequest:
-		str(&req.Group, s.group)
-		str(&req.MemberID, s.id)
-		ptr(&req.InstanceID, s.spec.Instance)
+		identify(&req.Group, &req.MemberID, &req.InstanceID)
 	}
 }
 
