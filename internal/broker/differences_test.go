@@ -9,7 +9,7 @@ import (
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
-// The data plane's rows of clienttests/DIFFERENCES.md.
+// Rows of clienttests/DIFFERENCES.md; those about administration are in admin_test.go.
 
 func TestDifferenceNullRecordsAreAnswered(t *testing.T) {
 	t.Parallel()
@@ -17,4 +17,26 @@ func TestDifferenceNullRecordsAreAnswered(t *testing.T) {
 	resp := cl.ask(produceRequest("t", 0, nil)).(*kmsg.ProduceResponse)
 	require.Equal(t, int16(wire.InvalidRecord), resp.Topics[0].Partitions[0].ErrorCode)
 	require.EqualValues(t, 0, cl.produce("t", 0, oneBatch(t, 1, 1)), "nothing was stored")
+}
+
+func TestDifferenceNoShareAndStreamsGroups(t *testing.T) {
+	t.Parallel()
+	req := kmsg.NewPtrApiVersionsRequest()
+	req.Version, req.ClientSoftwareName, req.ClientSoftwareVersion = 4, "test", "1"
+	listed := map[wire.Key]bool{}
+	for _, k := range dialRaw(t, startCluster(t, Options{})).ask(req).(*kmsg.ApiVersionsResponse).ApiKeys {
+		listed[wire.Key(k.ApiKey)] = true
+	}
+	var missing []wire.Key
+	for _, key := range wire.Keys() {
+		if _, _, kafkas := wire.Advertised(key); kafkas && !listed[key] {
+			missing = append(missing, key)
+		}
+	}
+	require.Equal(t, []wire.Key{
+		wire.ShareGroupHeartbeat, wire.ShareGroupDescribe, wire.ShareFetch, wire.ShareAcknowledge,
+		wire.InitializeShareGroupState, wire.ReadShareGroupState, wire.WriteShareGroupState, wire.DeleteShareGroupState, wire.ReadShareGroupStateSummary,
+		wire.StreamsGroupHeartbeat, wire.StreamsGroupDescribe,
+		wire.DescribeShareGroupOffsets, wire.AlterShareGroupOffsets, wire.DeleteShareGroupOffsets,
+	}, missing)
 }

@@ -2,7 +2,7 @@
 // the locks of the partition logs, and the dispatch of requests to handlers.
 //
 // It owns no rule of the protocol. A handler file (apiNN_name.go, named as Kafka names the API) translates between
-// kmsg's structs and the rule packages: partitionlog, fetchsession, groups, assignors.
+// kmsg's structs and the rule packages: partitionlog, fetchsession, groups, transactions, assignors.
 //
 // Who runs what:
 //   - each connection has one goroutine, which reads a frame, handles it and writes the answer, so requests

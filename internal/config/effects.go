@@ -100,17 +100,6 @@ var effects = sync.OnceValue(func() map[string]bool {
 // threads of its own or a JVM.
 func HasEffect(name string) bool { return effects()[name] }
 
-// NoEffect lists the settings that are accepted without having an effect, sorted.
-func NoEffect() []string {
-	var names []string
-	for _, d := range brokerDefs().sorted {
-		if !HasEffect(d.name) {
-			names = append(names, d.name)
-		}
-	}
-	return names
-}
-
 // kafkasClasses are classes that come with Kafka and whose behaviour is built here.
 var kafkasClasses = map[string][]string{
 	"replica.selector.class":   {"org.apache.kafka.common.replica.RackAwareReplicaSelector"},

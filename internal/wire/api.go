@@ -29,9 +29,6 @@ func (k Key) String() string {
 	return "key " + strconv.Itoa(int(k))
 }
 
-// Name gives Kafka's name of the API; see [Key.String].
-func Name(k Key) string { return k.String() }
-
 // KeyNamed finds an API by Kafka's name.
 func KeyNamed(name string) (Key, bool) {
 	for k := range apis {

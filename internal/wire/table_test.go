@@ -67,9 +67,9 @@ func TestAPIsAreKafkas(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, [2]int16{w.Min, w.Max}, [2]int16{lo, hi}, w.Name)
 		if w.Name != "AlterPartitionAssignments" { // kmsg's name of AlterPartitionReassignments
-			require.True(t, strings.EqualFold(w.Name, Name(w.Key)), w.Name)
+			require.True(t, strings.EqualFold(w.Name, w.Key.String()), w.Name)
 		}
-		byName, ok := KeyNamed(Name(w.Key))
+		byName, ok := KeyNamed(w.Key.String())
 		require.True(t, ok)
 		require.Equal(t, w.Key, byName)
 	}
