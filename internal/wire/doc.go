@@ -4,9 +4,10 @@
 //
 // A request goes through it like this:
 //
-//	frame, err := frames.Next()         // one contiguous buffer; it owns the record bytes
-//	body, err := header.Parse(frame)    // key, version, correlation id, client id
-//	req, err := Decode(header.Key, header.Version, body) // CheckBody, then kmsg
+//	frame, err := frames.Next()      // one contiguous buffer; it owns the record bytes
+//	body, err := header.Parse(frame) // key, version, correlation id, client id
+//	cost, err := BodyCost(header.Key, header.Version, body)     // what decoding it will take, if it is well formed
+//	req, err := DecodeChecked(header.Key, header.Version, body) // kmsg
 //	...
 //	out = AppendResponse(out[:0], header.CorrelationID, resp)
 //
