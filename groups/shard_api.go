@@ -63,8 +63,8 @@ type Effects struct {
 	Events  []Event
 }
 
-// Config is the broker's settings that the coordinator reads; DefaultConfig has Kafka's defaults. See
-// spec of each setting in Kafka's documentation under the name in the comment.
+// Config is the broker's settings that the coordinator reads; DefaultConfig has Kafka's defaults. Kafka's documentation
+// describes each under the name in the comment.
 type Config struct {
 	InitialRebalanceDelay   time.Duration // group.initial.rebalance.delay.ms
 	MinSessionTimeout       time.Duration // group.min.session.timeout.ms

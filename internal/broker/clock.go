@@ -9,7 +9,8 @@ import (
 var EndOfTime = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // clock is the broker's time: the machine's, moved ahead by FastForward, or (manual) only ever what the test made it.
-// Nothing else in the project reads the wall clock.
+// Everything that Kafka decides by time goes by it. Only waits of I/O, and the quotas that count bytes a second, are on the machine's own time:
+// clients live in that.
 type clock struct {
 	manual bool
 	// ahead is what FastForward added to the machine's time; for a manual clock the time itself, in Unix nanoseconds.

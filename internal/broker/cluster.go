@@ -249,7 +249,7 @@ func defaults(o *Options) *config.Defaults {
 	// Three copies of the internal topics can't be had on fewer brokers.
 	k := defaultsKind{copies: min(o.Brokers, 3), inSync: min(o.Brokers, 2)}
 	if !o.KafkaTimings {
-		// Long enough that members started together share the first generation (spec: prompt heartbeats, rule 7).
+		// Long enough that members started together share the first generation (a member that joins later makes another one).
 		k.delay = "20"
 		if !o.ManualClock.IsZero() {
 			k.delay = "0" // nothing moves that clock but the test
