@@ -67,7 +67,7 @@ type Cluster struct {
 	nodes     []*node // ascending by id; fixed
 	loop      *loop
 	meta      published
-	public    bool // others may hold what meta has
+	public    bool // clients may have come: what meta points to may be in their hands, so that a change works on a copy
 	handlers  *[maxKey]handler
 	decoding  *budget
 	memory    memoryBound

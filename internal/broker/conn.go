@@ -36,9 +36,10 @@ type conn struct {
 
 	fetching fetching // the Fetch under way
 
-	// ahead carries the one frame that may be read while a request is parked; nil when nobody reads ahead. reader is what became of who reads it.
+	// ahead carries the one frame that may be read while a request is parked; nil when nobody reads ahead. reader says what the goroutine that
+	// reads it will do, or has done.
 	ahead     chan frameOrError
-	aheadChan chan frameOrError // what ahead is when it isn't nil, kept: it is empty then
+	aheadChan chan frameOrError // the channel of ahead, kept for the next time: it is empty between two uses
 	reader    atomic.Int32
 
 	// what ApiVersions told, "" if the client sent none
@@ -109,7 +110,7 @@ var errClosed = errors.New("the cluster is closed")
 
 func (c *conn) serve() { c.end(c.loop(c.next())) }
 
-// end is the end of the connection, or of this goroutine's part in it.
+// end closes the connection because of err. If another goroutine has taken the connection over, it does nothing.
 func (c *conn) end(err error) {
 	if err == errTakenOver {
 		return
@@ -183,8 +184,8 @@ func (c *conn) readFrame() ([]byte, error) {
 	return frame, err
 }
 
-// next is the next frame: the one read ahead, or a fresh one. While it is still being read ahead, who reads it goes on with it: a request that was parked
-// costs no second change of goroutines.
+// next is the next frame: the one read ahead, or a fresh one. While that frame is still being read, the goroutine that reads it takes the
+// connection over (errTakenOver), so that a request that was parked costs one change of goroutines and not two.
 func (c *conn) next() ([]byte, error) {
 	if ch := c.ahead; ch != nil {
 		c.ahead = nil
@@ -206,7 +207,7 @@ func (c *conn) readAhead() chan frameOrError {
 		}
 		c.ahead = c.aheadChan
 		c.reader.Store(readsAhead)
-		c.cluster.wg.Add(1) // who serves the connection is counted too, so that Close has not seen the last one go
+		c.cluster.wg.Add(1) // not while Close sees a count of 0: the goroutine that calls this is counted, too
 		go c.aheadReader()
 	}
 	return c.ahead
@@ -327,7 +328,7 @@ func (c *conn) write(a answer) error {
 	}
 }
 
-// shut closes the connection; why is told in the log and to who asks. The first reason counts.
+// shut closes the connection. why goes to the log, and to whoever asks for the reason; the first one counts.
 func (c *conn) shut(why string) {
 	c.closeOnce.Do(func() {
 		c.reason.Store(&why)

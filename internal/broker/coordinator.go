@@ -29,7 +29,7 @@ type coordinator struct {
 	// handling is the request in a shard's Handle, whose events tell for whom it speaks; nil between two of them.
 	handling *waitingRequest
 	scripts  scripts
-	// standing orders of the test for groups; a coordinator that takes over obeys them too.
+	// What the test has ordered for groups. A coordinator that takes a group over obeys it, too.
 	holds    map[string][]groups.Step
 	expected map[string]expectation
 	// steering is what the test has asked of the groups of a partition whose coordinator is moving.
@@ -54,14 +54,15 @@ type waitingRequest struct {
 	voice  voice
 	shard  *shard
 	ticket groups.Ticket
-	flight *flight // of a scripted member past the rules
+	flight *flight // of a scripted member's request to which rules of the test apply
 
 	// script gets the answer on the loop; without one a connection waits at the channel.
 	script *Script
 	news   chan requestNews // capacity 2: it was parked, and the answer
-	// likelyWaits: the connection supposes that it is parked, and isn't told.
+	// likelyWaits: the connection waits for the answer as if the request were parked, and needn't be told that it is.
 	likelyWaits bool
-	// bears is how long the client bears to wait under a manual clock, whose timers don't end that; 0: the shard has no say in it.
+	// bears is how long the client waits, in real time, before the timer that delays its answer is fired all the same: under a manual clock
+	// that timer would never end. 0: no timer delays it, or the clock is not manual.
 	bears time.Duration
 }
 
@@ -381,7 +382,7 @@ func (co *coordinator) release(w *waitingRequest) {
 	}
 }
 
-// endWait fires the timer that delays the answer of a request, for a client that bears no more. On the loop.
+// endWait fires the timer that delays the answer of a request, for a client that would give up (waitingRequest.bears). On the loop.
 func (co *coordinator) endWait(w *waitingRequest, group string) {
 	if w.shard != nil && w.shard.waiting[w.ticket] == w {
 		now := co.c.clock.Now()
@@ -482,8 +483,8 @@ func (r *request) toGroup(group string) (answer, error) {
 	}
 }
 
-// firstNews waits for what becomes of the request. One that is likely to be parked is taken for it at once: to be woken only to wait on would cost
-// each of a thousand members a change of goroutines.
+// firstNews waits for what becomes of the request. One that is likely to be parked is treated so at once: to wake its connection only to tell it that
+// would cost a change of goroutines for each of a thousand members.
 func (r *request) firstNews(w *waitingRequest, group string) (requestNews, error) {
 	if w.likelyWaits {
 		return r.whileParked(w, group)
@@ -526,7 +527,7 @@ func (r *request) whileParked(w *waitingRequest, group string) (requestNews, err
 		defer r.conn.waiting()()
 	}
 	if r.conn.flight != nil {
-		// What only waits for the end of the loop's turn is not at rest.
+		// An answer that waits for nothing but the end of the loop's turn is there after this; the request never was at rest then.
 		r.cluster.loop.do(func() {})
 		select {
 		case n := <-w.news:

@@ -46,7 +46,7 @@ func (c *Cluster) FastForward(d, limit time.Duration, rest func()) error {
 	return nil
 }
 
-// busyMachine is for how long a process may be kept from running without a timer that waits for a client being missed.
+// busyMachine is how long the machine may keep this process from running without a timer firing that waits for a client's answer.
 const busyMachine = 10 * time.Second
 
 // forwardOnce moves time to the next deadline, if that is not after target, and fires what is due there; else to target. It doesn't move
@@ -89,7 +89,8 @@ func (c *Cluster) forwardOnce(target time.Time, limit time.Duration) (done bool,
 	return !at.Before(target) && !c.due(now), nil
 }
 
-// leap moves the clock. The living have just been heard, whatever the time between, and who only waits for an answer waits as long as before.
+// leap moves the clock. Living members count as heard at the new time, and the limits of requests that only wait for an answer move along, so
+// that these wait as long as they would have.
 func (c *Cluster) leap(to time.Time) {
 	before := c.clock.Now()
 	c.clock.moveTo(to)

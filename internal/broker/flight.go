@@ -9,9 +9,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// A request of a scripted member that a rule of the test may be meant for leaves the control loop: rules wait, and user code runs off the loop. Such
-// requests move one at a time: each until it has its answer, or stands somewhere, and those that are let go wait for their turn again. So their order is that of
-// the loop, and a scenario with faults has the same timeline every time.
+// flight is a request of a scripted member to which a rule of the test may apply. Rules wait and run user code, so it can't be handled on the
+// control loop, as the scripts' other requests are. Flights move one at a time: each until it is answered or stands at a gate; one that is let go
+// from there waits for its turn again. So their order is the loop's, and a scenario with faults has the same timeline every time.
 type flight struct {
 	s      *Script
 	r      *request

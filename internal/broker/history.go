@@ -69,7 +69,7 @@ func (c *Cluster) History(group string) (events []groups.Event) {
 	return events
 }
 
-// HistoryNow is History for who is on the loop.
+// HistoryNow is History for callers on the loop.
 func (c *Cluster) HistoryNow(group string) []groups.Event {
 	var events []groups.Event
 	for _, some := range c.history.chunks {

@@ -77,7 +77,7 @@ type rules struct {
 	idle []string
 }
 
-// mayTake tells whether a rule may be meant for a request, without asking what runs user code or counts.
+// mayTake tells whether a rule may apply to a request, by those of its conditions that neither run user code nor count.
 func (rs *rules) mayTake(r *request) bool {
 	for _, rule := range rs.all() {
 		if (rule.Key == AnyKey || rule.Key == r.key) && (rule.Client == "" || rule.Client == r.client) && (rule.Broker == 0 || rule.Broker == r.node.id) &&

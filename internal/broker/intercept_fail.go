@@ -88,7 +88,7 @@ func failsRequest(req kmsg.Request, code wire.Code) bool {
 	return false
 }
 
-// failsBeside is what the entries beside one that fails come to, in its group or transaction: NONE where each is on its own.
+// failsBeside is the error that the other entries of a group or transaction get when e fails with code: NONE where each entry stands for itself.
 func failsBeside(req kmsg.Request, e *entry, code wire.Code) wire.Code {
 	switch req := req.(type) {
 	case *kmsg.OffsetFetchRequest:
@@ -153,7 +153,8 @@ func (c *Cluster) codesOf(req kmsg.Request, rules []*Rule) failCode {
 	}
 }
 
-// leftBy is what rules that fail parts leave of a request, nil for nothing. Of an incremental Fetch that can't be told: it is about what it doesn't name.
+// leftBy is what rules that fail parts leave of a request, nil for nothing. An incremental Fetch stays whole, since it is also about partitions of its
+// session that it doesn't name.
 func (c *Cluster) leftBy(r *request, failing []*Rule) kmsg.Request {
 	if f, ok := r.body.(*kmsg.FetchRequest); ok && f.SessionEpoch > 0 {
 		if last := failing[len(failing)-1]; last.Topic == "" && last.Partition < 0 {
@@ -197,7 +198,7 @@ func (c *Cluster) handlePartly(r *request, fn handler, serving bool, failing []*
 	case serving && failsItself(r.key):
 		r.fails = c.codesOf(r.body, failing)
 		return r.run(fn)
-	case r.key == wire.Fetch: // what fails it behind these rules is an error of the whole
+	case r.key == wire.Fetch: // a rule after these answers for the whole of it
 		return r.run(fn)
 	}
 	codeOf := c.codesOf(r.body, failing)

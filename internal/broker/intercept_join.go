@@ -12,7 +12,8 @@ import (
 // answerLists are the lists of answers that answer the requests' entry by entry.
 var answerLists = []string{"Groups", "Coordinators", "Transactions", "Markers", "Topics", "Partitions", "Resources"}
 
-// join puts the entries of an answer to a part of a request into the answer to the rest of it: each where the answer like, to the whole, has it.
+// join merges more, the answer to a part of a request, into ans, the answer to the rest of it. like is an answer to the whole request: the merged
+// entries stand in its order.
 func join(ans, more, like kmsg.Response) {
 	joinLists(reflect.ValueOf(ans).Elem(), reflect.ValueOf(more).Elem(), reflect.ValueOf(like).Elem())
 }
@@ -65,7 +66,8 @@ type spot struct {
 	byName named
 }
 
-// named is an id, or a name and number, and which of the same in its list it is. Its zero value is none.
+// named identifies an entry by its id, or by name and number; again says how many with the same stand before it in the list. The zero value is no
+// name.
 type named struct {
 	is     bool
 	id     [16]byte

@@ -53,7 +53,7 @@ func part(req kmsg.Request, bare bool, keep func(*entry) bool) (kmsg.Request, in
 	return p.Interface().(kmsg.Request), kept
 }
 
-// keepIn replaces the lists of a struct by what is kept of them.
+// keepIn replaces the lists of a struct by what is kept of them. It answers how many entries there were, and how many were kept.
 func keepIn(v reflect.Value, around entry, bare bool, keep func(*entry) bool) (had, kept int) {
 	for _, f := range listsOf(v.Type()) {
 		name, list := requestLists[f.list], v.Field(f.field)

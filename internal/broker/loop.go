@@ -20,10 +20,11 @@ type loop struct {
 	wake chan struct{} // capacity 1: there is something in the queue
 	done chan struct{} // closed when the goroutine has ended
 
-	// looks takes looks of the user code that the loop waits for in the middle of a step, while lent is true.
+	// While lent is true the loop waits, in the middle of a step, for user code (an assignor of the test's own). That code may look at the
+	// cluster meanwhile: looks carries what it wants to be run.
 	looks chan func()
 	lent  atomic.Bool
-	// still is held by a look after the loop has ended, when nothing changes any more.
+	// still is held by a look that runs after the loop has ended. Nothing changes any more, but looks may come from several goroutines.
 	still sync.Mutex
 
 	// failed is told of a panic in something that was posted; the loop goes on.
@@ -113,8 +114,8 @@ func (l *loop) look(fn func()) {
 	}
 }
 
-// lend starts user code in the middle of a step, waits for it, and lets it look at the state meanwhile. Without a function the code came to no good end
-// (ok false), or not in time. On the loop.
+// lend starts user code in the middle of a step, waits for it, and lets it look at the state meanwhile. It answers the function that the code
+// returned: nil with ok if that took longer than patience, nil without ok if the code panicked or the cluster closes. On the loop.
 func (l *loop) lend(start func() (result <-chan func()), patience time.Duration, closing <-chan struct{}) (take func(), ok bool) {
 	l.lent.Store(true) // before the code runs: its first look must find it so
 	defer l.lent.Store(false)
@@ -197,7 +198,7 @@ func (l *loop) run() {
 		if len(batch) > 0 {
 			l.guarded(l.endTurn, now)
 		}
-		if closed { // nothing is queued after that, and close's token may have been the batch's
+		if closed { // nothing is queued any more, and the token by which close woke the loop may be used up: don't wait for another
 			if timer != nil {
 				timer.Stop()
 			}

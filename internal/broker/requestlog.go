@@ -107,7 +107,8 @@ func (l *requestLog) put(e logged) {
 	l.next = (l.next + 1) % maxLogged
 }
 
-// drop counts entries that the ring has lost. So many names that no test has them, one for each request, are counted as none. With l.mu held.
+// drop counts entries that the ring has lost, by client and group. A client that makes up a new name for each request must not make this grow
+// without end: past maxLogged names the others are counted without one. With l.mu held.
 func (l *requestLog) drop(k countKey, n int) {
 	if l.dropped == nil {
 		l.dropped = map[countKey]int{}

@@ -183,7 +183,7 @@ func (ss *scripts) resumed() {
 	}
 }
 
-// keepAlive counts as heartbeats of the living scripts whose session would end now: they send none by the clock.
+// keepAlive renews the sessions that would end now of scripted members that are alive: scripts send no heartbeats by the clock.
 func (ss *scripts) keepAlive(now time.Time, sh *shard, voices map[memberKey]voice) {
 	if len(ss.byGroup) == 0 {
 		return
@@ -299,7 +299,7 @@ func (s *Script) act() {
 	}
 }
 
-// send gives a request of the autopilot to the coordinator: at once, or past the rules of the test if one may be meant for it.
+// send gives a request of the autopilot to the coordinator: at once, or as a flight if a rule of the test may apply to it.
 func (s *Script) send(req kmsg.Request) {
 	s.flying = true
 	r := s.request(req)
@@ -372,7 +372,7 @@ func (s *Script) stop(api wire.Key, code wire.Code, text *string) {
 	}
 }
 
-// retriable tells whether the coordinator is only not there just now.
+// retriable tells whether an error means no more than that the group has no coordinator at the moment.
 func retriable(code wire.Code) bool {
 	switch code {
 	case wire.NotCoordinator, wire.CoordinatorNotAvailable, wire.CoordinatorLoadInProgress:

@@ -106,7 +106,7 @@ func (s *Script) joined(resp *kmsg.JoinGroupResponse) {
 	}
 }
 
-// reset is a member that is none any more: it joins as a new one.
+// reset is for a member that the coordinator doesn't know any more: it joins as a new one.
 func (s *Script) reset() {
 	s.id, s.epoch, s.phase, s.owned = "", 0, scriptOut, map[string][]int32{}
 }
@@ -206,7 +206,7 @@ func (s *Script) rejoin() {
 	}
 }
 
-// outOf is an answer by which it is no member of this generation.
+// outOf follows an error by which the member has lost its generation, its place in the group, or only its coordinator.
 func (s *Script) outOf(api wire.Key, code wire.Code) {
 	switch {
 	case retriable(code):

@@ -29,7 +29,7 @@ func (s *Script) State() (st ScriptState) {
 	return st
 }
 
-// StateNow is State for who is on the loop.
+// StateNow is State for callers on the loop.
 func (s *Script) StateNow() ScriptState {
 	owned := make(map[string][]int32, len(s.owned))
 	for t, ps := range s.owned {

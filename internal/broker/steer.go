@@ -155,7 +155,7 @@ func (ps *pauses) add(p *pause) bool {
 	return true
 }
 
-// remove takes the pauses out for which fn says so.
+// remove takes out the pauses for which fn answers true.
 func (ps *pauses) remove(fn func(*pause) bool) (removed []*pause) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -310,7 +310,7 @@ func (co *coordinator) heard(w *waitingRequest) {
 	}
 }
 
-// noteVoice follows the members' ids: a join learns its own only here.
+// noteVoice notes who speaks for a member id that was just given (a join names none, so heard can't), and forgets members that are gone.
 func (co *coordinator) noteVoice(ev groups.Event) {
 	k := memberKey{ev.Group, ev.Member}
 	switch ev.Kind {
