@@ -96,5 +96,5 @@ func TestBadInputIsAnError(t *testing.T) {
 	_, err := ReadOffsetKey(GroupKey{Group: "g"}.Append(nil))
 	require.Error(t, err)
 	_, err = KeyType([]byte{1})
-	require.ErrorIs(t, err, ErrShort)
+	require.ErrorIs(t, err, errShort)
 }

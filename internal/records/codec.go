@@ -4,17 +4,17 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 )
 
-// Types of records, the first field of every key.
+// Types of the records of offsets and of classic groups, the first field of every key. consumer.go has those of consumer groups.
 const (
 	TypeOffsetCommitLegacy int16 = 0
 	TypeOffsetCommit       int16 = 1
 	TypeGroupMetadata      int16 = 2
 )
 
-// ErrShort says that a key or value ends before its fields do.
-var ErrShort = errors.New("records: input ends within a field")
+var errShort = errors.New("records: the input ends within a field")
 
 // KeyType is the record type of a key.
 func KeyType(key []byte) (int16, error) {
@@ -23,23 +23,60 @@ func KeyType(key []byte) (int16, error) {
 	return t, r.err
 }
 
-// reader reads fields one after the other; after the first error it answers zero values and keeps the error.
+// reader reads fields one after the other. After the first error everything reads as zero, and no length is believed
+// before the bytes are there.
 type reader struct {
-	b   []byte
-	err error
+	b        []byte
+	flexible bool // lengths are unsigned varints, one more than the value (KIP-482)
+	err      error
+}
+
+// key starts reading a key and checks its type.
+func key(b []byte, types ...int16) reader {
+	r := reader{b: b}
+	got := r.int16()
+	for _, t := range types {
+		if got == t || r.err != nil {
+			return r
+		}
+	}
+	r.err = fmt.Errorf("records: key of type %d where one of %v is wanted", got, types)
+	return r
+}
+
+// value starts reading a value and checks its version. Versions from flexible on have the flexible encoding.
+func value(b []byte, of string, highest, flexible int16) (r reader, version int16) {
+	r = reader{b: b}
+	version = r.int16()
+	r.flexible = version >= flexible
+	if r.err == nil && (version < 0 || version > highest) {
+		r.err = fmt.Errorf("records: version %d of the value of %s is not known; versions up to %d are", version, of, highest)
+	}
+	return r, version
+}
+
+func (r *reader) short() {
+	if r.err == nil {
+		r.err = errShort
+	}
+	r.b = nil
 }
 
 func (r *reader) take(n int) []byte {
-	if r.err != nil {
-		return nil
-	}
-	if n < 0 || n > len(r.b) {
-		r.err, r.b = ErrShort, nil
+	if r.err != nil || n < 0 || n > len(r.b) {
+		r.short()
 		return nil
 	}
 	out := r.b[:n:n]
 	r.b = r.b[n:]
 	return out
+}
+
+func (r *reader) int8() int8 {
+	if b := r.take(1); b != nil {
+		return int8(b[0])
+	}
+	return 0
 }
 
 func (r *reader) int16() int16 {
@@ -68,45 +105,28 @@ func (r *reader) uuid() (id [16]byte) {
 	return id
 }
 
-func (r *reader) uvarint() uint64 {
+// uvarint reads an unsigned varint of at most 32 bits.
+func (r *reader) uvarint() int64 {
 	if r.err != nil {
 		return 0
 	}
 	v, n := binary.Uvarint(r.b)
-	if n <= 0 {
-		r.err, r.b = ErrShort, nil
+	if n <= 0 || v > math.MaxUint32 {
+		r.short()
 		return 0
 	}
 	r.b = r.b[n:]
-	return v
+	return int64(v)
 }
 
-// length reads the length of a string or byte array; -1 is null.
-func (r *reader) length(flexible bool, wide bool) int {
-	switch {
-	case flexible:
-		n := r.uvarint()
-		if n > uint64(len(r.b))+1 {
-			r.take(-1)
-			return 0
-		}
-		return int(n) - 1
-	case wide:
-		return int(r.int32())
+// nullableString reads a string; nil is null.
+func (r *reader) nullableString() *string {
+	var n int
+	if r.flexible {
+		n = int(r.uvarint()) - 1
+	} else {
+		n = int(r.int16())
 	}
-	return int(r.int16())
-}
-
-// string reads a string that must not be null; null reads as "".
-func (r *reader) string(flexible bool) string {
-	if s := r.nullableString(flexible); s != nil {
-		return *s
-	}
-	return ""
-}
-
-func (r *reader) nullableString(flexible bool) *string {
-	n := r.length(flexible, false)
 	if n < 0 || r.err != nil {
 		return nil
 	}
@@ -117,108 +137,154 @@ func (r *reader) nullableString(flexible bool) *string {
 	return &s
 }
 
+// string reads a string that is never null in Kafka; null reads as "".
+func (r *reader) string() string {
+	if s := r.nullableString(); s != nil {
+		return *s
+	}
+	return ""
+}
+
 // bytes answers a copy; null reads as nil.
-func (r *reader) bytes(flexible bool) []byte {
-	n := r.length(flexible, true)
+func (r *reader) bytes() []byte {
+	var n int
+	if r.flexible {
+		n = int(r.uvarint()) - 1
+	} else {
+		n = int(r.int32())
+	}
 	if n < 0 || r.err != nil {
 		return nil
 	}
 	return append([]byte{}, r.take(n)...)
 }
 
-// count reads the length of an array whose elements take at least minSize bytes each; null reads as 0.
-func (r *reader) count(flexible bool, minSize int) int {
+// count reads the length of an array whose elements take at least size bytes each; null reads as 0.
+func (r *reader) count(size int) int {
 	var n int64
-	if flexible {
-		n = int64(r.uvarint()) - 1
+	if r.flexible {
+		n = r.uvarint() - 1
 	} else {
 		n = int64(r.int32())
 	}
 	if n <= 0 || r.err != nil {
 		return 0
 	}
-	if n > int64(len(r.b)/max(minSize, 1)) {
-		r.take(-1)
+	if n > int64(len(r.b)/size) {
+		r.short()
 		return 0
 	}
 	return int(n)
 }
 
-// tags reads the tagged fields at the end of a flexible structure; known is called with a reader of each one's bytes.
-func (r *reader) tags(known func(tag uint64, field *reader)) {
-	for range r.count64() {
-		tag, size := r.uvarint(), r.uvarint()
-		if size > uint64(len(r.b)) {
-			r.take(-1)
-		}
-		field := reader{b: r.take(int(size))}
-		if r.err != nil {
-			return
-		}
-		if known != nil {
-			known(tag, &field)
-			if field.err != nil {
-				r.err = field.err
-				return
-			}
-		}
+func (r *reader) strings() []string {
+	out := make([]string, 0, r.count(1))
+	for range cap(out) {
+		out = append(out, r.string())
 	}
+	return out
 }
 
-// count64 is the number of tagged fields; each takes at least two bytes.
-func (r *reader) count64() int {
-	n := r.uvarint()
-	if n > uint64(len(r.b)/2) {
-		r.take(-1)
-		return 0
+func (r *reader) int32s() []int32 {
+	out := make([]int32, r.count(4))
+	for i := range out {
+		out[i] = r.int32()
 	}
-	return int(n)
+	return out
 }
 
-// key starts reading a key and checks its type.
-func key(b []byte, types ...int16) reader {
-	r := reader{b: b}
-	got := r.int16()
-	for _, t := range types {
-		if got == t || r.err != nil {
-			return r
+// tags reads the tagged fields at the end of a flexible structure. known is called with a reader of each one's bytes; nil passes over
+// all of them.
+func (r *reader) tags(known func(tag int64, field *reader)) {
+	for n := r.uvarint(); n > 0 && r.err == nil; n-- {
+		tag := r.uvarint()
+		field := reader{b: r.take(int(r.uvarint())), flexible: true}
+		if r.err != nil || known == nil {
+			continue
+		}
+		known(tag, &field)
+		if field.err != nil {
+			r.err = fmt.Errorf("records: tagged field %d: %w", tag, field.err)
 		}
 	}
-	r.err = fmt.Errorf("records: key of type %d where one of %v is wanted", got, types)
-	return r
 }
 
-// value starts reading a value and checks its version.
-func value(b []byte, highest int16) (r reader, version int16) {
-	r = reader{b: b}
-	version = r.int16()
-	if r.err == nil && (version < 0 || version > highest) {
-		r.err = fmt.Errorf("records: value of version %d; 0 to %d are known", version, highest)
+// writer appends fields one after the other.
+type writer struct {
+	b        []byte
+	flexible bool // as in reader
+}
+
+// flexibleValue starts a value of version 0 in the flexible encoding, with room for so many bytes.
+func flexibleValue(size int) writer {
+	w := writer{b: make([]byte, 0, size), flexible: true}
+	w.int16(0)
+	return w
+}
+
+func (w *writer) int8(v int8)      { w.b = append(w.b, byte(v)) }
+func (w *writer) int16(v int16)    { w.b = binary.BigEndian.AppendUint16(w.b, uint16(v)) }
+func (w *writer) int32(v int32)    { w.b = binary.BigEndian.AppendUint32(w.b, uint32(v)) }
+func (w *writer) int64(v int64)    { w.b = binary.BigEndian.AppendUint64(w.b, uint64(v)) }
+func (w *writer) uvarint(v int)    { w.b = binary.AppendUvarint(w.b, uint64(v)) }
+func (w *writer) uuid(id [16]byte) { w.b = append(w.b, id[:]...) }
+
+func (w *writer) string(s string) {
+	if w.flexible {
+		w.uvarint(len(s) + 1)
+	} else {
+		w.int16(int16(len(s)))
 	}
-	return r, version
+	w.b = append(w.b, s...)
 }
 
-// The writers append one field each.
-
-func appendInt16(b []byte, v int16) []byte { return binary.BigEndian.AppendUint16(b, uint16(v)) }
-func appendInt32(b []byte, v int32) []byte { return binary.BigEndian.AppendUint32(b, uint32(v)) }
-func appendInt64(b []byte, v int64) []byte { return binary.BigEndian.AppendUint64(b, uint64(v)) }
-
-func appendString(b []byte, s string) []byte {
-	return append(appendInt16(b, int16(len(s))), s...)
-}
-
-func appendNullableString(b []byte, s *string) []byte {
-	if s == nil {
-		return appendInt16(b, -1)
+func (w *writer) nullableString(s *string) {
+	switch {
+	case s != nil:
+		w.string(*s)
+	case w.flexible:
+		w.uvarint(0)
+	default:
+		w.int16(-1)
 	}
-	return appendString(b, *s)
 }
 
-func appendBytes(b, v []byte) []byte {
-	return append(appendInt32(b, int32(len(v))), v...)
+// count writes the length of an array or of bytes.
+func (w *writer) count(n int) {
+	if w.flexible {
+		w.uvarint(n + 1)
+	} else {
+		w.int32(int32(n))
+	}
 }
 
-func appendCompactString(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))+1), s...)
+func (w *writer) bytes(b []byte) {
+	w.count(len(b))
+	w.b = append(w.b, b...)
+}
+
+func (w *writer) strings(list []string) {
+	w.count(len(list))
+	for _, s := range list {
+		w.string(s)
+	}
+}
+
+func (w *writer) int32s(list []int32) {
+	w.count(len(list))
+	for _, n := range list {
+		w.int32(n)
+	}
+}
+
+func (w *writer) noTags() { w.uvarint(0) }
+
+// tag writes the one tagged field of a structure.
+func (w *writer) tag(tag int, field func(*writer)) {
+	f := writer{flexible: true}
+	field(&f)
+	w.uvarint(1)
+	w.uvarint(tag)
+	w.uvarint(len(f.b))
+	w.b = append(w.b, f.b...)
 }

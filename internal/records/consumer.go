@@ -1,7 +1,6 @@
 package records
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 )
@@ -20,18 +19,18 @@ const (
 // ConsumerKey is the key of a record of a consumer group; second is the member or the expression of the types
 // that have one, else it is left out.
 func ConsumerKey(typ int16, group, second string) []byte {
-	b := make([]byte, 0, 6+len(group)+len(second))
-	b = binary.BigEndian.AppendUint16(b, uint16(typ))
-	b = appendString16(b, group)
+	w := writer{b: make([]byte, 0, 6+len(group)+len(second))}
+	w.int16(typ)
+	w.string(inKey(group))
 	if hasSecond(typ) {
-		b = appendString16(b, second)
+		w.string(inKey(second))
 	}
-	return b
+	return w.b
 }
 
 // DecodeConsumerKey reads a key that ConsumerKey can make.
 func DecodeConsumerKey(key []byte) (typ int16, group, second string, err error) {
-	r := flexReader{b: key}
+	r := reader{b: key}
 	typ = r.int16()
 	switch typ {
 	case TypeConsumerGroup, TypeConsumerPartitionMetadata, TypeConsumerMember, TypeConsumerTarget,
@@ -59,13 +58,8 @@ func hasSecond(typ int16) bool {
 	return false
 }
 
-// appendString16 is a string of a version that isn't flexible. The names of a request are never longer than 32767
-// bytes where they are keys; a longer regular expression is cut, as no key could hold it.
-func appendString16(b []byte, s string) []byte {
-	s = s[:min(len(s), math.MaxInt16)]
-	b = binary.BigEndian.AppendUint16(b, uint16(len(s)))
-	return append(b, s...)
-}
+// inKey cuts what no key can hold. Only a regular expression can be that long: the other names of a request end at 32767 bytes.
+func inKey(s string) string { return s[:min(len(s), math.MaxInt16)] }
 
 // ConsumerGroup is the value of TypeConsumerGroup.
 type ConsumerGroup struct {
@@ -75,24 +69,22 @@ type ConsumerGroup struct {
 
 // Encode is the value's bytes.
 func (v ConsumerGroup) Encode() []byte {
-	w := flexWriter{b: make([]byte, 0, 24)}
-	w.int16(0)
+	w := flexibleValue(24)
 	w.int32(v.Epoch)
 	if v.MetadataHash == 0 {
 		w.noTags()
 	} else {
-		w.tag(0, func(f *flexWriter) { f.int64(v.MetadataHash) })
+		w.tag(0, func(f *writer) { f.int64(v.MetadataHash) })
 	}
 	return w.b
 }
 
 // DecodeConsumerGroup reads a value of TypeConsumerGroup.
 func DecodeConsumerGroup(b []byte) (v ConsumerGroup, err error) {
-	r := flexReader{b: b}
-	r.version("the consumer group record")
+	r, _ := value(b, "a consumer group", 0, 0)
 	v.Epoch = r.int32()
-	r.tags(func(n uint64, f *flexReader) {
-		if n == 0 {
+	r.tags(func(tag int64, f *reader) {
+		if tag == 0 {
 			v.MetadataHash = f.int64()
 		}
 	})
@@ -126,8 +118,7 @@ type ClassicProtocol struct {
 
 // Encode is the value's bytes.
 func (v ConsumerMember) Encode() []byte {
-	w := flexWriter{b: make([]byte, 0, 64+len(v.ClientID)+len(v.ClientHost))}
-	w.int16(0)
+	w := flexibleValue(64 + len(v.ClientID) + len(v.ClientHost))
 	w.nullableString(v.InstanceID)
 	w.nullableString(v.RackID)
 	w.string(v.ClientID)
@@ -137,14 +128,14 @@ func (v ConsumerMember) Encode() []byte {
 	w.int32(v.RebalanceTimeoutMs)
 	w.nullableString(v.Assignor)
 	// Kafka writes this field also where it is null.
-	w.tag(0, func(f *flexWriter) {
+	w.tag(0, func(f *writer) {
 		if v.Classic == nil {
 			f.int8(0)
 			return
 		}
 		f.int8(1)
 		f.int32(v.Classic.SessionTimeoutMs)
-		f.uvarint(uint64(len(v.Classic.Protocols)) + 1)
+		f.count(len(v.Classic.Protocols))
 		for _, p := range v.Classic.Protocols {
 			f.string(p.Name)
 			f.bytes(p.Metadata)
@@ -157,8 +148,7 @@ func (v ConsumerMember) Encode() []byte {
 
 // DecodeConsumerMember reads a value of TypeConsumerMember.
 func DecodeConsumerMember(b []byte) (v ConsumerMember, err error) {
-	r := flexReader{b: b}
-	r.version("the member record")
+	r, _ := value(b, "a consumer group's member", 0, 0)
 	v.InstanceID = r.nullableString()
 	v.RackID = r.nullableString()
 	v.ClientID = r.string()
@@ -167,13 +157,12 @@ func DecodeConsumerMember(b []byte) (v ConsumerMember, err error) {
 	v.Regex = r.nullableString()
 	v.RebalanceTimeoutMs = r.int32()
 	v.Assignor = r.nullableString()
-	r.tags(func(n uint64, f *flexReader) {
-		if n != 0 || f.int8() <= 0 {
+	r.tags(func(tag int64, f *reader) {
+		if tag != 0 || f.int8() <= 0 {
 			return
 		}
 		c := &ClassicMember{SessionTimeoutMs: f.int32()}
-		count, _ := f.length(3)
-		for range count {
+		for range f.count(3) {
 			c.Protocols = append(c.Protocols, ClassicProtocol{f.string(), f.bytes()})
 			f.tags(nil)
 		}
@@ -191,24 +180,22 @@ type ConsumerTarget struct {
 
 // Encode is the value's bytes.
 func (v ConsumerTarget) Encode() []byte {
-	w := flexWriter{b: make([]byte, 0, 24)}
-	w.int16(0)
+	w := flexibleValue(24)
 	w.int32(v.Epoch)
 	if v.Timestamp == 0 {
 		w.noTags()
 	} else {
-		w.tag(0, func(f *flexWriter) { f.int64(v.Timestamp) })
+		w.tag(0, func(f *writer) { f.int64(v.Timestamp) })
 	}
 	return w.b
 }
 
 // DecodeConsumerTarget reads a value of TypeConsumerTarget.
 func DecodeConsumerTarget(b []byte) (v ConsumerTarget, err error) {
-	r := flexReader{b: b}
-	r.version("the target record")
+	r, _ := value(b, "a consumer group's target", 0, 0)
 	v.Epoch = r.int32()
-	r.tags(func(n uint64, f *flexReader) {
-		if n == 0 {
+	r.tags(func(tag int64, f *reader) {
+		if tag == 0 {
 			v.Timestamp = f.int64()
 		}
 	})
@@ -229,8 +216,7 @@ type ConsumerTargetMember struct {
 
 // Encode is the value's bytes.
 func (v ConsumerTargetMember) Encode() []byte {
-	w := flexWriter{b: make([]byte, 0, 64)}
-	w.int16(0)
+	w := flexibleValue(64)
 	w.topics(v.Topics, false)
 	w.noTags()
 	return w.b
@@ -238,8 +224,7 @@ func (v ConsumerTargetMember) Encode() []byte {
 
 // DecodeConsumerTargetMember reads a value of TypeConsumerTargetMember.
 func DecodeConsumerTargetMember(b []byte) (v ConsumerTargetMember, err error) {
-	r := flexReader{b: b}
-	r.version("the member's target record")
+	r, _ := value(b, "a member's target", 0, 0)
 	v.Topics = r.topics()
 	r.tags(nil)
 	return v, r.err
@@ -255,8 +240,7 @@ type ConsumerCurrentMember struct {
 
 // Encode is the value's bytes.
 func (v ConsumerCurrentMember) Encode() []byte {
-	w := flexWriter{b: make([]byte, 0, 128)}
-	w.int16(0)
+	w := flexibleValue(128)
 	w.int32(v.Epoch)
 	w.int32(v.Previous)
 	w.int8(v.State)
@@ -269,8 +253,7 @@ func (v ConsumerCurrentMember) Encode() []byte {
 // DecodeConsumerCurrentMember reads a value of TypeConsumerCurrentMember. Partitions whose assignment epoch the
 // record doesn't have get the member's epoch.
 func DecodeConsumerCurrentMember(b []byte) (v ConsumerCurrentMember, err error) {
-	r := flexReader{b: b}
-	r.version("the member's assignment record")
+	r, _ := value(b, "a member's assignment", 0, 0)
 	v.Epoch = r.int32()
 	v.Previous = r.int32()
 	v.State = r.int8()
@@ -289,26 +272,25 @@ func DecodeConsumerCurrentMember(b []byte) (v ConsumerCurrentMember, err error) 
 	return v, r.err
 }
 
-func (w *flexWriter) topics(topics []TopicPartitions, epochs bool) {
-	w.uvarint(uint64(len(topics)) + 1)
+func (w *writer) topics(topics []TopicPartitions, epochs bool) {
+	w.count(len(topics))
 	for _, t := range topics {
 		w.uuid(t.TopicID)
 		w.int32s(t.Partitions)
 		if epochs {
-			w.tag(0, func(f *flexWriter) { f.int32s(t.Epochs) })
+			w.tag(0, func(f *writer) { f.int32s(t.Epochs) })
 		} else {
 			w.noTags()
 		}
 	}
 }
 
-func (r *flexReader) topics() []TopicPartitions {
-	n, _ := r.length(18)
-	out := make([]TopicPartitions, 0, n)
-	for range n {
+func (r *reader) topics() []TopicPartitions {
+	out := make([]TopicPartitions, 0, r.count(18))
+	for range cap(out) {
 		t := TopicPartitions{TopicID: r.uuid(), Partitions: r.int32s()}
-		r.tags(func(n uint64, f *flexReader) {
-			if n == 0 {
+		r.tags(func(tag int64, f *reader) {
+			if tag == 0 {
 				t.Epochs = f.int32s()
 			}
 		})
@@ -326,8 +308,7 @@ type ConsumerRegex struct {
 
 // Encode is the value's bytes.
 func (v ConsumerRegex) Encode() []byte {
-	w := flexWriter{b: make([]byte, 0, 64)}
-	w.int16(0)
+	w := flexibleValue(64)
 	w.strings(v.Topics)
 	w.int64(v.Version)
 	w.int64(v.Timestamp)
@@ -337,8 +318,7 @@ func (v ConsumerRegex) Encode() []byte {
 
 // DecodeConsumerRegex reads a value of TypeConsumerRegex.
 func DecodeConsumerRegex(b []byte) (v ConsumerRegex, err error) {
-	r := flexReader{b: b}
-	r.version("the expression record")
+	r, _ := value(b, "a regular expression", 0, 0)
 	v.Topics = r.strings()
 	v.Version = r.int64()
 	v.Timestamp = r.int64()

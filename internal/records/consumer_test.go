@@ -85,8 +85,7 @@ func TestConsumerRecordsAreRead(t *testing.T) {
 	require.Equal(t, "range", m.Classic.Protocols[0].Name)
 
 	// Partitions without assignment epochs have the member's.
-	w := flexWriter{}
-	w.int16(0)
+	w := flexibleValue(0)
 	w.int32(7)
 	w.int32(6)
 	w.int8(0)

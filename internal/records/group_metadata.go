@@ -27,71 +27,74 @@ type GroupMember struct {
 
 // Append writes the key.
 func (k GroupKey) Append(b []byte) []byte {
-	return appendString(appendInt16(b, TypeGroupMetadata), k.Group)
+	w := writer{b: b}
+	w.int16(TypeGroupMetadata)
+	w.string(k.Group)
+	return w.b
 }
 
 // ReadGroupKey reads a key of type 2.
 func ReadGroupKey(b []byte) (GroupKey, error) {
 	r := key(b, TypeGroupMetadata)
-	k := GroupKey{Group: r.string(false)}
+	k := GroupKey{Group: r.string()}
 	return k, r.err
 }
 
 // Append writes the value as Kafka 4.3 does, in version 3.
 func (v GroupValue) Append(b []byte) []byte {
-	b = appendInt16(b, 3)
-	b = appendString(b, v.ProtocolType)
-	b = appendInt32(b, v.Generation)
-	b = appendNullableString(b, v.Protocol)
-	b = appendNullableString(b, v.Leader)
-	b = appendInt64(b, v.StateTime)
-	b = appendInt32(b, int32(len(v.Members)))
-	for _, m := range v.Members {
-		b = appendString(b, m.ID)
-		b = appendNullableString(b, m.InstanceID)
-		b = appendString(b, m.ClientID)
-		b = appendString(b, m.ClientHost)
-		b = appendInt32(b, m.RebalanceTimeout)
-		b = appendInt32(b, m.SessionTimeout)
-		b = appendBytes(b, m.Subscription)
-		b = appendBytes(b, m.Assignment)
+	w := writer{b: b}
+	w.int16(3)
+	w.string(v.ProtocolType)
+	w.int32(v.Generation)
+	w.nullableString(v.Protocol)
+	w.nullableString(v.Leader)
+	w.int64(v.StateTime)
+	w.count(len(v.Members))
+	for i := range v.Members {
+		m := &v.Members[i]
+		w.string(m.ID)
+		w.nullableString(m.InstanceID)
+		w.string(m.ClientID)
+		w.string(m.ClientHost)
+		w.int32(m.RebalanceTimeout)
+		w.int32(m.SessionTimeout)
+		w.bytes(m.Subscription)
+		w.bytes(m.Assignment)
 	}
-	return b
+	return w.b
 }
 
 // ReadGroupValue reads versions 0 to 4.
 func ReadGroupValue(b []byte) (GroupValue, error) {
-	r, version := value(b, 4)
-	flexible := version >= 4
+	r, version := value(b, "a classic group", 4, 4)
 	v := GroupValue{StateTime: -1}
-	v.ProtocolType = r.string(flexible)
+	v.ProtocolType = r.string()
 	v.Generation = r.int32()
-	v.Protocol = r.nullableString(flexible)
-	v.Leader = r.nullableString(flexible)
+	v.Protocol = r.nullableString()
+	v.Leader = r.nullableString()
 	if version >= 2 {
 		v.StateTime = r.int64()
 	}
 	// The smallest member has three short strings or lengths, a timeout and two empty byte arrays.
 	minSize := 6
-	if !flexible {
+	if !r.flexible {
 		minSize = 18
 	}
-	n := r.count(flexible, minSize)
-	for range n {
+	for range r.count(minSize) {
 		m := GroupMember{RebalanceTimeout: -1}
-		m.ID = r.string(flexible)
+		m.ID = r.string()
 		if version >= 3 {
-			m.InstanceID = r.nullableString(flexible)
+			m.InstanceID = r.nullableString()
 		}
-		m.ClientID = r.string(flexible)
-		m.ClientHost = r.string(flexible)
+		m.ClientID = r.string()
+		m.ClientHost = r.string()
 		if version >= 1 {
 			m.RebalanceTimeout = r.int32()
 		}
 		m.SessionTimeout = r.int32()
-		m.Subscription = r.bytes(flexible)
-		m.Assignment = r.bytes(flexible)
-		if flexible {
+		m.Subscription = r.bytes()
+		m.Assignment = r.bytes()
+		if r.flexible {
 			r.tags(nil)
 		}
 		if r.err != nil {
@@ -99,7 +102,7 @@ func ReadGroupValue(b []byte) (GroupValue, error) {
 		}
 		v.Members = append(v.Members, m)
 	}
-	if flexible {
+	if r.flexible {
 		r.tags(nil)
 	}
 	return v, r.err

@@ -19,56 +19,64 @@ type OffsetValue struct {
 
 // Append writes the key.
 func (k OffsetKey) Append(b []byte) []byte {
-	b = appendInt16(b, TypeOffsetCommit)
-	b = appendString(b, k.Group)
-	b = appendString(b, k.Topic)
-	return appendInt32(b, k.Partition)
+	w := writer{b: b}
+	w.int16(TypeOffsetCommit)
+	w.string(k.Group)
+	w.string(k.Topic)
+	w.int32(k.Partition)
+	return w.b
 }
 
 // ReadOffsetKey reads a key of type 0 or 1.
 func ReadOffsetKey(b []byte) (OffsetKey, error) {
 	r := key(b, TypeOffsetCommitLegacy, TypeOffsetCommit)
-	k := OffsetKey{Group: r.string(false), Topic: r.string(false), Partition: r.int32()}
+	k := OffsetKey{Group: r.string(), Topic: r.string(), Partition: r.int32()}
 	return k, r.err
 }
 
 // Append writes the value as Kafka 4.3 does: version 4, or version 1 when it has an expiry, which loses leader epoch and topic id.
 func (v OffsetValue) Append(b []byte) []byte {
+	w := writer{b: b}
 	if v.Expire != -1 {
-		b = appendInt16(b, 1)
-		b = appendInt64(b, v.Offset)
-		b = appendString(b, v.Metadata)
-		b = appendInt64(b, v.Commit)
-		return appendInt64(b, v.Expire)
+		w.int16(1)
+		w.int64(v.Offset)
+		w.string(v.Metadata)
+		w.int64(v.Commit)
+		w.int64(v.Expire)
+		return w.b
 	}
-	b = appendInt16(b, 4)
-	b = appendInt64(b, v.Offset)
-	b = appendInt32(b, v.LeaderEpoch)
-	b = appendCompactString(b, v.Metadata)
-	b = appendInt64(b, v.Commit)
+	w.flexible = true
+	w.int16(4)
+	w.int64(v.Offset)
+	w.int32(v.LeaderEpoch)
+	w.string(v.Metadata)
+	w.int64(v.Commit)
 	if v.TopicID == [16]byte{} {
-		return append(b, 0)
+		w.noTags()
+		return w.b
 	}
-	b = append(b, 1, 0, 16)
-	return append(b, v.TopicID[:]...)
+	w.uvarint(1) // one tagged field, 0, of 16 bytes; by hand, since tag would allocate for every offset
+	w.uvarint(0)
+	w.uvarint(16)
+	w.uuid(v.TopicID)
+	return w.b
 }
 
 // ReadOffsetValue reads versions 0 to 4.
 func ReadOffsetValue(b []byte) (OffsetValue, error) {
-	r, version := value(b, 4)
+	r, version := value(b, "a committed offset", 4, 4)
 	v := OffsetValue{LeaderEpoch: -1, Expire: -1}
-	flexible := version >= 4
 	v.Offset = r.int64()
 	if version >= 3 {
 		v.LeaderEpoch = r.int32()
 	}
-	v.Metadata = r.string(flexible)
+	v.Metadata = r.string()
 	v.Commit = r.int64()
 	if version == 1 {
 		v.Expire = r.int64()
 	}
-	if flexible {
-		r.tags(func(tag uint64, field *reader) {
+	if r.flexible {
+		r.tags(func(tag int64, field *reader) {
 			if tag == 0 {
 				v.TopicID = field.uuid()
 			}
