@@ -94,7 +94,9 @@ func (l *Log) AppendMarker(now int64, m Marker) (AppendResult, *AppendError) {
 		return AppendResult{}, err
 	}
 	b = l.store(now, b, false)
-	l.completeTransaction(b, m)
+	if b.hasProducerID() {
+		l.completeTransaction(b, m)
+	}
 	return AppendResult{
 		BaseOffset: b.BaseOffset(), LastOffset: b.BaseOffset(), LogAppendTime: l.logAppendTime(now), LogStart: l.logStart,
 		Rolled: rolled, Records: 1, Bytes: len(b),

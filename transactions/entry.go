@@ -61,6 +61,7 @@ type entry struct {
 	lastEpoch int16 // the epoch before a bump that the client may not have heard of, -1
 	ending    bool  // markers are outstanding: the Complete state is pending
 	markers   []TopicPartition
+	givenUp   bool // a marker was refused: the entry stays pending until the coordinator moves
 }
 
 // exhausted: there is no further epoch that could be given to a producer.

@@ -51,7 +51,8 @@ type Description struct {
 	Producer        Producer
 	TimeoutMs       int32
 	StartTimestamp  int64 // ms; -1: never
-	Partitions      []TopicPartition
+	// Partitions are those added; while the transaction ends, those that lack their marker.
+	Partitions []TopicPartition
 }
 
 // Describe shows an id. The code is INVALID_REQUEST for the empty one and TRANSACTIONAL_ID_NOT_FOUND for an unknown one.
@@ -63,8 +64,12 @@ func (s *Shard) Describe(id string) (Description, int16) {
 	case e == nil:
 		return Description{}, codeTransactionalIDNotFound
 	}
+	partitions := e.partitions
+	if e.ending { // one that has its marker is out
+		partitions = e.markers
+	}
 	return Description{
 		TransactionalID: id, State: e.state, Producer: Producer{e.producer, e.epoch}, TimeoutMs: e.timeoutMs,
-		StartTimestamp: e.started, Partitions: append([]TopicPartition(nil), e.partitions...),
+		StartTimestamp: e.started, Partitions: append([]TopicPartition(nil), partitions...),
 	}, codeNone
 }

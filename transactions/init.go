@@ -100,9 +100,9 @@ func (s *Shard) prepare(now time.Time, e *entry, commit bool, version int16, cau
 	if commit {
 		next.state = PrepareCommit
 	}
+	next.clientTV = version
 	answer := Producer{e.producer, e.epoch}
 	if version >= 2 {
-		next.clientTV = 2
 		next.lastEpoch = e.epoch
 		if e.exhausted() {
 			next.next, next.epoch = s.newID(), maxEpoch

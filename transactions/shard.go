@@ -121,7 +121,7 @@ func (s *Shard) sendMarkers(e *entry, version int16) {
 // With none given it looks whether that is so already: a transaction may end without partitions.
 func (s *Shard) MarkersWritten(now time.Time, id string, written ...TopicPartition) Effects {
 	e := s.entries[id]
-	if e == nil || !e.ending {
+	if e == nil || !e.ending || e.givenUp {
 		return s.end()
 	}
 	e.markers = slices.DeleteFunc(e.markers, func(p TopicPartition) bool { return slices.Contains(written, p) })
@@ -142,11 +142,21 @@ func (s *Shard) MarkersWritten(now time.Time, id string, written ...TopicPartiti
 	return s.end()
 }
 
+// MarkersRefused says that a partition refused its marker for good: it knows a newer epoch of the producer or of the coordinator. Kafka then leaves the transaction as
+// it is, in its Prepare state and pending, until another coordinator takes over and sends the markers again.
+func (s *Shard) MarkersRefused(id string) Effects {
+	if e := s.entries[id]; e != nil && e.ending && !e.givenUp {
+		e.givenUp = true
+		s.fx.Events = append(s.fx.Events, Event{id, e.producer, e.epoch, e.state, "a marker was refused; the transaction stays as it is until its coordinator moves"})
+	}
+	return s.end()
+}
+
 // Outstanding are the transactions whose markers are not all written, and the partitions that lack one.
 func (s *Shard) Outstanding() []Markers {
 	var all []Markers
 	for _, id := range s.IDs() {
-		if e := s.entries[id]; e.ending {
+		if e := s.entries[id]; e.ending && !e.givenUp {
 			all = append(all, Markers{
 				TransactionalID: id, ProducerID: e.producer, ProducerEpoch: e.epoch, Commit: e.state == PrepareCommit, Partitions: slices.Clone(e.markers),
 			})

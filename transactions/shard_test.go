@@ -150,6 +150,35 @@ func TestPendingMarkersAreWaitedFor(t *testing.T) {
 	assert.Equal(t, CompleteAbort, d.state())
 }
 
+func TestClassicEndOfARaisingTransactionIsRecordedAsClassic(t *testing.T) {
+	t.Parallel()
+	d := newDriver(t)
+	p, _ := d.init(nobody)
+	require.Zero(t, d.add(p, 2, orders0))
+	assert.EqualValues(t, 2, d.s.entries["t"].clientTV)
+	require.Zero(t, second(d.end(p, true, 4)))
+	assert.EqualValues(t, 0, d.s.entries["t"].clientTV)
+}
+
+func TestRefusedMarkerIsNotSentAgainBeforeTheCoordinatorMoves(t *testing.T) {
+	t.Parallel()
+	d := newDriver(t)
+	p, _ := d.init(nobody)
+	orders1 := TopicPartition{"orders", 1}
+	require.Zero(t, d.add(p, 0, orders0, orders1))
+	d.waits = true
+	require.Zero(t, second(d.end(p, true, 4)))
+	d.apply(d.s.MarkersWritten(d.now, "t", orders1))
+	d.apply(d.s.MarkersRefused("t"))
+	desc, _ := d.s.Describe("t")
+	assert.Equal(t, []TopicPartition{orders0}, desc.Partitions, "what lacks its marker")
+	assert.Empty(t, d.s.Outstanding())
+	d.apply(d.s.MarkersWritten(d.now, "t", orders0))
+	assert.Equal(t, PrepareCommit, d.state())
+	assert.Equal(t, codeConcurrentTransactions, second(d.init(nobody)))
+	assert.Len(t, d.replayed().Loaded().Markers, 1)
+}
+
 func second(_ Producer, code int16) int16 { return code }
 
 func TestTimeoutFencesAndRecovers(t *testing.T) {

@@ -50,18 +50,20 @@ func (r *request) addPartitionsToTxn() (answer, error) {
 	resp := req.ResponseKind().(*kmsg.AddPartitionsToTxnResponse)
 	m := r.cluster.meta.Load()
 	var wanted []transactions.TopicPartition
-	unknown := map[transactions.TopicPartition]bool{}
+	refused := map[transactions.TopicPartition]wire.Code{}
 	for _, t := range req.Topics {
 		for _, p := range t.Partitions {
 			tp := transactions.TopicPartition{Topic: t.Topic, Partition: p}
 			wanted = append(wanted, tp)
-			if m.partition(t.Topic, p) == nil {
-				unknown[tp] = true
+			if isInternal(t.Topic) { // no client may write to it
+				refused[tp] = wire.TopicAuthorizationFailed
+			} else if m.partition(t.Topic, p) == nil {
+				refused[tp] = wire.UnknownTopicOrPartition
 			}
 		}
 	}
 	code := wire.OperationNotAttempted
-	if len(unknown) == 0 {
+	if len(refused) == 0 {
 		var err error
 		code, err = r.txnStep(req.TransactionalID, func(_ *txnCoordinator, sh *txnShard) (int16, transactions.Effects) {
 			return sh.AddPartitions(r.cluster.clock.Now(), req.TransactionalID, transactions.Producer{ID: req.ProducerID, Epoch: req.ProducerEpoch}, wanted, 0)
@@ -71,9 +73,9 @@ func (r *request) addPartitionsToTxn() (answer, error) {
 		}
 		code = fencedBefore(code, r.version, 2)
 	}
-	txn := addedToTransaction(kmsg.AddPartitionsToTxnRequestTransaction{Topics: batchTopics(req.Topics)}, len(unknown) > 0, func(topic string, p int32) wire.Code {
-		if unknown[transactions.TopicPartition{Topic: topic, Partition: p}] {
-			return wire.UnknownTopicOrPartition
+	txn := addedToTransaction(kmsg.AddPartitionsToTxnRequestTransaction{Topics: batchTopics(req.Topics)}, len(refused) > 0, func(topic string, p int32) wire.Code {
+		if own, ok := refused[transactions.TopicPartition{Topic: topic, Partition: p}]; ok {
+			return own
 		}
 		return code
 	})
@@ -99,12 +101,24 @@ func batchTopics(topics []kmsg.AddPartitionsToTxnRequestTopic) []kmsg.AddPartiti
 	return list
 }
 
-// addPartitionsBatch is the form that brokers use among themselves: several transactions, to be added to or only asked about.
+// addPartitionsBatch is the form that brokers use among themselves: several transactions, to be added to or only asked about. Of entries with the same transactional id
+// each has its own producer and question, but all are about the partitions of the last; an answer with one code for all shows the topics of the first.
 func (r *request) addPartitionsBatch(req *kmsg.AddPartitionsToTxnRequest) (answer, error) {
 	return onLoop(r.cluster, func() answer {
 		resp := req.ResponseKind().(*kmsg.AddPartitionsToTxnResponse)
+		first, last := map[string]int{}, map[string]int{}
+		for i, txn := range req.Transactions {
+			if _, again := first[txn.TransactionalID]; !again {
+				first[txn.TransactionalID] = i
+			}
+			last[txn.TransactionalID] = i
+		}
 		for _, txn := range req.Transactions {
+			txn.Topics = req.Transactions[last[txn.TransactionalID]].Topics
 			code, each := r.addOrVerify(txn)
+			if !each {
+				txn.Topics = req.Transactions[first[txn.TransactionalID]].Topics
+			}
 			resp.Transactions = append(resp.Transactions, addedToTransaction(txn, each, code))
 		}
 		return resp
@@ -216,36 +230,71 @@ func (r *request) endTxn() (answer, error) {
 func (r *request) writeTxnMarkers() (answer, error) {
 	req := r.body.(*kmsg.WriteTxnMarkersRequest)
 	return onLoop(r.cluster, func() answer {
-		resp := req.ResponseKind().(*kmsg.WriteTxnMarkersResponse)
 		now, m := r.cluster.clock.Now(), r.cluster.meta.Load()
+		written := newWrittenMarkers(req)
 		for _, w := range req.Markers {
-			rm := kmsg.NewWriteTxnMarkersResponseMarker()
-			rm.ProducerID = w.ProducerID
+			marker := partitionlog.Marker{ProducerID: w.ProducerID, ProducerEpoch: w.ProducerEpoch, Commit: w.Committed, CoordinatorEpoch: w.CoordinatorEpoch}
+			if r.version >= 2 {
+				marker.TransactionVersion = int16(w.TransactionVersion)
+			}
+			var named mentions
 			for _, t := range w.Topics {
-				rt := kmsg.NewWriteTxnMarkersResponseMarkerTopic()
-				rt.Topic = t.Topic
 				for _, index := range t.Partitions {
-					rp := kmsg.NewWriteTxnMarkersResponseMarkerTopicPartition()
-					rp.Partition, rp.ErrorCode = index, int16(wire.UnknownTopicOrPartition)
+					if _, _, first := named.place(t.Topic, index); !first {
+						continue
+					}
+					code := wire.UnknownTopicOrPartition
 					if p := m.partition(t.Topic, index); p != nil {
-						marker := partitionlog.Marker{ProducerID: w.ProducerID, ProducerEpoch: w.ProducerEpoch, Commit: w.Committed, CoordinatorEpoch: w.CoordinatorEpoch}
-						if r.version >= 2 {
-							marker.TransactionVersion = int16(w.TransactionVersion)
+						if w.ProducerID == -1 || w.ProducerEpoch == -1 { // a batch of nobody can't be built
+							return errorResponse(req, wire.UnknownServerError)
 						}
-						code := wire.NotLeaderOrFollower
+						code = wire.NotLeaderOrFollower
 						if p.state.Load().leader == r.node.id {
 							_, code = r.cluster.appendMarker(now, p, marker)
 						}
-						rp.ErrorCode = int16(code)
 					}
-					rt.Partitions = append(rt.Partitions, rp)
+					written.set(w.ProducerID, t.Topic, index, code)
 				}
-				rm.Topics = append(rm.Topics, rt)
 			}
-			resp.Markers = append(resp.Markers, rm)
 		}
-		return resp
+		return written.resp
 	})
+}
+
+// writtenMarkers is the answer of WriteTxnMarkers: one entry for each producer id that named partitions, and in it each partition once, with the code of the last marker.
+type writtenMarkers struct {
+	resp  *kmsg.WriteTxnMarkersResponse
+	at    map[int64]int
+	named map[int64]*mentions
+}
+
+func newWrittenMarkers(req *kmsg.WriteTxnMarkersRequest) writtenMarkers {
+	return writtenMarkers{resp: req.ResponseKind().(*kmsg.WriteTxnMarkersResponse), at: map[int64]int{}, named: map[int64]*mentions{}}
+}
+
+func (w *writtenMarkers) set(producerID int64, topic string, partition int32, code wire.Code) {
+	i, known := w.at[producerID]
+	if !known {
+		i = len(w.resp.Markers)
+		w.at[producerID], w.named[producerID] = i, &mentions{}
+		rm := kmsg.NewWriteTxnMarkersResponseMarker()
+		rm.ProducerID = producerID
+		w.resp.Markers = append(w.resp.Markers, rm)
+	}
+	rm := &w.resp.Markers[i]
+	ti, pi, first := w.named[producerID].place(topic, partition)
+	if ti == len(rm.Topics) {
+		rt := kmsg.NewWriteTxnMarkersResponseMarkerTopic()
+		rt.Topic = topic
+		rm.Topics = append(rm.Topics, rt)
+	}
+	rt := &rm.Topics[ti]
+	if first {
+		rp := kmsg.NewWriteTxnMarkersResponseMarkerTopicPartition()
+		rp.Partition = partition
+		rt.Partitions = append(rt.Partitions, rp)
+	}
+	rt.Partitions[pi].ErrorCode = int16(code)
 }
 
 func (r *request) txnOffsetCommit() (answer, error) {
@@ -255,7 +304,8 @@ func (r *request) txnOffsetCommit() (answer, error) {
 // verifyOffsets is what the group coordinator asks before it takes a producer's offsets: that its partition is in the producer's transaction, or is put there
 // (v5). On the loop.
 func (c *Cluster) verifyOffsets(req *kmsg.TxnOffsetCommitRequest) wire.Code {
-	code := c.txns.askTransaction(req.TransactionalID, transactions.Producer{ID: req.ProducerID, Epoch: req.ProducerEpoch}, c.offsetsPartition(req.Group), req.Version >= 5)
+	code := c.txns.askTransaction(req.TransactionalID, transactions.Producer{ID: req.ProducerID, Epoch: req.ProducerEpoch},
+		[]transactions.TopicPartition{c.offsetsPartition(req.Group)}, req.Version >= 5)[0]
 	switch code {
 	case wire.ProducerFenced:
 		return wire.InvalidProducerEpoch
@@ -265,7 +315,7 @@ func (c *Cluster) verifyOffsets(req *kmsg.TxnOffsetCommitRequest) wire.Code {
 		}
 	case wire.NotCoordinator, wire.CoordinatorNotAvailable:
 		return wire.CoordinatorNotAvailable
-	case wire.CoordinatorLoadInProgress, wire.ConcurrentTransactions:
+	case wire.CoordinatorLoadInProgress:
 		if req.Version < 2 {
 			return wire.CoordinatorNotAvailable
 		}

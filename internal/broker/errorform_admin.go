@@ -301,23 +301,21 @@ func transactionErrorForm(body kmsg.Request, code wire.Code) kmsg.Response {
 		resp.ErrorCode = int16(code)
 		return resp
 	case *kmsg.WriteTxnMarkersRequest:
-		resp := req.ResponseKind().(*kmsg.WriteTxnMarkersResponse)
-		for _, w := range req.Markers {
-			m := kmsg.NewWriteTxnMarkersResponseMarker()
-			m.ProducerID = w.ProducerID
-			for _, wt := range w.Topics {
-				t := kmsg.NewWriteTxnMarkersResponseMarkerTopic()
-				t.Topic = wt.Topic
-				for _, p := range wt.Partitions {
-					o := kmsg.NewWriteTxnMarkersResponseMarkerTopicPartition()
-					o.Partition, o.ErrorCode = p, int16(code)
-					t.Partitions = append(t.Partitions, o)
-				}
-				m.Topics = append(m.Topics, t)
-			}
-			resp.Markers = append(resp.Markers, m)
+		last := map[int64]int{} // of markers of one producer id only the last is answered
+		for i, w := range req.Markers {
+			last[w.ProducerID] = i
 		}
-		return resp
+		written := newWrittenMarkers(req)
+		for i, w := range req.Markers {
+			for _, t := range w.Topics {
+				for _, p := range t.Partitions {
+					if last[w.ProducerID] == i {
+						written.set(w.ProducerID, t.Topic, p, code)
+					}
+				}
+			}
+		}
+		return written.resp
 	case *kmsg.DescribeTransactionsRequest:
 		resp := req.ResponseKind().(*kmsg.DescribeTransactionsResponse)
 		for _, id := range req.TransactionalIDs {

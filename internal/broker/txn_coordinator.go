@@ -173,20 +173,27 @@ func (tc *txnCoordinator) apply(now time.Time, sh *txnShard, e transactions.Effe
 // writeMarkers ends a transaction in those of its partitions that have a leader; the others wait for one. A partition that is gone needs none.
 func (tc *txnCoordinator) writeMarkers(now time.Time, sh *txnShard, m transactions.Markers) {
 	var written []transactions.TopicPartition
+	refused := false
 	for _, tp := range m.Partitions {
 		p := tc.c.meta.Load().partition(tp.Topic, tp.Partition)
 		if p != nil {
 			if p.state.Load().leader < 0 {
 				continue
 			}
-			// A refused marker (an old epoch, an old coordinator) gives the partition up, as in Kafka.
-			_, _ = tc.c.appendMarker(now, p, partitionlog.Marker{
+			_, code := tc.c.appendMarker(now, p, partitionlog.Marker{
 				ProducerID: m.ProducerID, ProducerEpoch: m.ProducerEpoch, Commit: m.Commit, CoordinatorEpoch: sh.epoch, TransactionVersion: m.TransactionVersion,
 			})
+			if code != wire.None {
+				refused = true
+				continue
+			}
 		}
 		written = append(written, tp)
 	}
 	tc.apply(now, sh, sh.MarkersWritten(now, m.TransactionalID, written...))
+	if refused {
+		tc.apply(now, sh, sh.MarkersRefused(m.TransactionalID))
+	}
 }
 
 // appendMarker writes a marker to a partition; one of __consumer_offsets carries the outcome to the groups' pending offsets. On the loop.
@@ -213,18 +220,26 @@ func (c *Cluster) appendMarker(now time.Time, p *partition, m partitionlog.Marke
 // EventTransaction is a step of a transactional id.
 const EventTransaction groups.EventKind = "transaction"
 
-// askTransaction asks the coordinator on behalf of a partition: to confirm that it is in the producer's transaction, or (add) to put it in. The code is
-// the coordinator's own. On the loop.
-func (tc *txnCoordinator) askTransaction(id string, p transactions.Producer, tp transactions.TopicPartition, add bool) wire.Code {
-	sh, code := tc.shardOf(id)
-	if sh == nil {
-		return code
+// askTransaction asks the coordinator on behalf of partitions: to confirm that they are in the producer's transaction, or (add) to put them in. The codes, one for
+// each partition, are the coordinator's own. On the loop.
+func (tc *txnCoordinator) askTransaction(id string, p transactions.Producer, tps []transactions.TopicPartition, add bool) []wire.Code {
+	codes := make([]wire.Code, len(tps))
+	sh, one := tc.shardOf(id)
+	switch {
+	case sh == nil:
+	case add:
+		now := tc.c.clock.Now()
+		c, fx := sh.AddPartitions(now, id, p, tps, 2)
+		tc.apply(now, sh, fx)
+		one = wire.Code(c)
+	default:
+		for i, tp := range tps {
+			codes[i] = wire.Code(sh.VerifyPartition(id, p, tp))
+		}
+		return codes
 	}
-	if !add {
-		return wire.Code(sh.VerifyPartition(id, p, tp))
+	for i := range codes {
+		codes[i] = one
 	}
-	now := tc.c.clock.Now()
-	c, fx := sh.AddPartitions(now, id, p, []transactions.TopicPartition{tp}, 2)
-	tc.apply(now, sh, fx)
-	return wire.Code(c)
+	return codes
 }

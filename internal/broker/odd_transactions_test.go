@@ -1,0 +1,161 @@
+package broker
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+	"github.com/fakekafka/fakekafka/partitionlog"
+)
+
+// Odd requests about transactions: each answer was seen at a real broker.
+
+// txnClient is a raw client that has a transactional id.
+type txnClient struct {
+	*rawClient
+	id    string
+	pid   int64
+	epoch int16
+}
+
+func startTransactional(t *testing.T) txnClient {
+	cl := txnClient{rawClient: dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 2}}})), id: "id"}
+	find := kmsg.NewPtrFindCoordinatorRequest()
+	find.Version, find.CoordinatorType, find.CoordinatorKeys = 4, 1, []string{cl.id}
+	require.Eventually(t, func() bool {
+		return cl.ask(find).(*kmsg.FindCoordinatorResponse).Coordinators[0].ErrorCode == 0
+	}, 5*time.Second, time.Millisecond)
+	init := kmsg.NewPtrInitProducerIDRequest()
+	init.Version, init.TransactionalID, init.TransactionTimeoutMillis = 4, &cl.id, 60000
+	resp := cl.ask(init).(*kmsg.InitProducerIDResponse)
+	require.Zero(t, resp.ErrorCode)
+	cl.pid, cl.epoch = resp.ProducerID, resp.ProducerEpoch
+	return cl
+}
+
+func (cl txnClient) describe() kmsg.DescribeTransactionsResponseTransactionState {
+	req := kmsg.NewPtrDescribeTransactionsRequest()
+	req.TransactionalIDs = []string{cl.id}
+	return cl.ask(req).(*kmsg.DescribeTransactionsResponse).TransactionStates[0]
+}
+
+// add asks below v4 for partition 0 of topics.
+func (cl txnClient) add(topics ...string) (codes []wire.Code) {
+	req := kmsg.NewPtrAddPartitionsToTxnRequest()
+	req.Version, req.TransactionalID, req.ProducerID, req.ProducerEpoch = 3, cl.id, cl.pid, cl.epoch
+	for _, name := range topics {
+		req.Topics = append(req.Topics, kmsg.AddPartitionsToTxnRequestTopic{Topic: name, Partitions: []int32{0}})
+	}
+	for _, t := range cl.ask(req).(*kmsg.AddPartitionsToTxnResponse).Topics {
+		codes = append(codes, wire.Code(t.Partitions[0].ErrorCode))
+	}
+	return codes
+}
+
+func TestInternalTopicsAreNotAddedForClients(t *testing.T) {
+	t.Parallel()
+	cl := startTransactional(t)
+	require.Equal(t, []wire.Code{wire.OperationNotAttempted, wire.TopicAuthorizationFailed}, cl.add("t", offsetsTopic))
+	require.Equal(t, []wire.Code{wire.None}, cl.add("t"))
+}
+
+func TestBatchNamesATransactionTwice(t *testing.T) {
+	t.Parallel()
+	cl := startTransactional(t)
+	req := kmsg.NewPtrAddPartitionsToTxnRequest()
+	req.Version = 5
+	for p := range int32(2) {
+		txn := kmsg.NewAddPartitionsToTxnRequestTransaction()
+		txn.TransactionalID, txn.ProducerID, txn.ProducerEpoch = cl.id, cl.pid, cl.epoch
+		txn.Topics = []kmsg.AddPartitionsToTxnRequestTransactionTopic{{Topic: "t", Partitions: []int32{p}}}
+		req.Transactions = append(req.Transactions, txn)
+	}
+	partitions := func() (ps []int32) {
+		for _, txn := range cl.ask(req).(*kmsg.AddPartitionsToTxnResponse).Transactions {
+			require.Zero(t, txn.Topics[0].Partitions[0].ErrorCode)
+			ps = append(ps, txn.Topics[0].Partitions[0].Partition)
+		}
+		return ps
+	}
+	require.Equal(t, []int32{0, 0}, partitions(), "one code for all stands at the partitions of the first")
+	require.Equal(t, []int32{1}, cl.describe().Topics[0].Partitions, "those of the last were added")
+	req.Transactions[0].VerifyOnly, req.Transactions[1].VerifyOnly = true, true
+	require.Equal(t, []int32{1, 1}, partitions())
+}
+
+func TestProduceOfTwoEpochs(t *testing.T) {
+	t.Parallel()
+	cl := startTransactional(t)
+	batch := func(epoch int16) []byte {
+		b, err := partitionlog.BuildBatch([]partitionlog.Record{{Value: []byte("v")}}, partitionlog.BatchOptions{
+			ProducerID: cl.pid, ProducerEpoch: epoch, Transactional: true,
+		})
+		require.NoError(t, err)
+		return b
+	}
+	req := produceRequest("t", 0, batch(cl.epoch))
+	req.Version, req.TransactionID = 12, &cl.id
+	req.Topics[0].Partitions = append(req.Topics[0].Partitions, produceRequest("t", 1, batch(cl.epoch+1)).Topics[0].Partitions...)
+	for _, p := range cl.ask(req).(*kmsg.ProduceResponse).Topics[0].Partitions {
+		require.Equal(t, wire.InvalidProducerIDMapping, wire.Code(p.ErrorCode))
+	}
+	require.Equal(t, "Empty", cl.describe().State)
+}
+
+// marker is one of WriteTxnMarkers, for partitions of t.
+func marker(pid int64, epoch int16, partitions ...int32) kmsg.WriteTxnMarkersRequestMarker {
+	m := kmsg.NewWriteTxnMarkersRequestMarker()
+	m.ProducerID, m.ProducerEpoch, m.CoordinatorEpoch = pid, epoch, 3
+	m.Topics = []kmsg.WriteTxnMarkersRequestMarkerTopic{{Topic: "t", Partitions: partitions}}
+	return m
+}
+
+func (cl txnClient) write(markers ...kmsg.WriteTxnMarkersRequestMarker) []kmsg.WriteTxnMarkersResponseMarker {
+	req := kmsg.NewPtrWriteTxnMarkersRequest()
+	req.Version, req.Markers = 1, markers
+	return cl.ask(req).(*kmsg.WriteTxnMarkersResponse).Markers
+}
+
+func TestMarkersAreAnsweredByProducer(t *testing.T) {
+	t.Parallel()
+	cl := startTransactional(t)
+	require.Empty(t, cl.write(marker(cl.pid, 0)), "no partitions")
+	got := cl.write(marker(cl.pid, 0, 0, 9), marker(cl.pid, -2, 0))
+	require.Len(t, got, 1)
+	require.Len(t, got[0].Topics, 1)
+	require.Len(t, got[0].Topics[0].Partitions, 2)
+	require.Equal(t, wire.InvalidProducerEpoch, wire.Code(got[0].Topics[0].Partitions[0].ErrorCode), "of the last marker")
+	require.Equal(t, wire.UnknownTopicOrPartition, wire.Code(got[0].Topics[0].Partitions[1].ErrorCode))
+
+	got = cl.write(marker(cl.pid, 0, 1), marker(cl.pid, -1, 0))
+	require.Len(t, got, 1, "the whole request fails")
+	require.Equal(t, wire.UnknownServerError, wire.Code(got[0].Topics[0].Partitions[0].ErrorCode))
+
+	for range 2 {
+		got = cl.write(marker(-2, 0, 0))
+		require.Equal(t, wire.None, wire.Code(got[0].Topics[0].Partitions[0].ErrorCode), "nobody's marker leaves nothing behind")
+	}
+	got = cl.write(marker(-2, -5, 0))
+	require.Equal(t, wire.None, wire.Code(got[0].Topics[0].Partitions[0].ErrorCode))
+}
+
+func TestRefusedMarkerLeavesTheTransactionPending(t *testing.T) {
+	t.Parallel()
+	cl := startTransactional(t)
+	add := kmsg.NewPtrAddPartitionsToTxnRequest()
+	add.Version, add.TransactionalID, add.ProducerID, add.ProducerEpoch = 3, cl.id, cl.pid, cl.epoch
+	add.Topics = []kmsg.AddPartitionsToTxnRequestTopic{{Topic: "t", Partitions: []int32{0, 1}}}
+	cl.ask(add)
+	cl.write(marker(cl.pid, 5, 0))
+	end := kmsg.NewPtrEndTxnRequest()
+	end.Version, end.TransactionalID, end.ProducerID, end.ProducerEpoch, end.Commit = 4, cl.id, cl.pid, cl.epoch, true
+	require.Zero(t, cl.ask(end).(*kmsg.EndTxnResponse).ErrorCode)
+	state := cl.describe()
+	require.Equal(t, "PrepareCommit", state.State)
+	require.Equal(t, []int32{0}, state.Topics[0].Partitions, "the other one has its marker")
+	require.Equal(t, wire.ConcurrentTransactions, wire.Code(cl.ask(end).(*kmsg.EndTxnResponse).ErrorCode))
+	require.Equal(t, []wire.Code{wire.ConcurrentTransactions}, cl.add("t"))
+}
