@@ -12,14 +12,14 @@ import (
 //
 // ILLEGAL_SASL_STATE is answered to any request before authentication is over, and ends the connection, so it counts for the SASL APIs only.
 
-// answersOf are the errors of an API, ascending; nil for one that Kafka's brokers don't serve. UNKNOWN_SERVER_ERROR is everywhere: that is
+// answersOf are the errors of an API, ascending; nil for one that isn't served here. UNKNOWN_SERVER_ERROR is everywhere: that is
 // what an unexpected failure of a handler becomes. Of all APIs at once (AnyKey) nothing else can be said.
 func answersOf(key wire.Key) []wire.Code {
 	everywhere := []wire.Code{wire.UnknownServerError}
 	if key == AnyKey {
 		return everywhere
 	}
-	for _, table := range []func(wire.Key) []wire.Code{dataAnswers, transactionAnswers, groupAnswers, newGroupAnswers, topicAnswers, clusterAnswers, configAnswers, securityAnswers} {
+	for _, table := range []func(wire.Key) []wire.Code{dataAnswers, transactionAnswers, groupAnswers, topicAnswers, clusterAnswers, configAnswers, securityAnswers} {
 		if own := table(key); own != nil {
 			codes := with(everywhere, own...)
 			slices.Sort(codes)
@@ -55,8 +55,8 @@ func groupErrors() []wire.Code {
 	return with(coordinatorErrors(), wire.GroupAuthorizationFailed, wire.InvalidGroupID)
 }
 
-// newGroupErrors: the same, of the protocols after the classic one. Each has a feature that switches it off (UNSUPPORTED_VERSION).
-func newGroupErrors() []wire.Code {
+// consumerGroupErrors: the same, of KIP-848, which a setting switches off (UNSUPPORTED_VERSION).
+func consumerGroupErrors() []wire.Code {
 	return with(coordinatorErrors(), wire.GroupAuthorizationFailed, wire.TopicAuthorizationFailed, wire.InvalidRequest, wire.UnsupportedVersion)
 }
 

@@ -280,7 +280,7 @@ func (c *conn) handle(frame []byte) (answer, error) {
 // mayWait tells whether requests of an API may be parked for long.
 func mayWait(k wire.Key) bool {
 	switch k {
-	case wire.Produce, wire.Fetch, wire.JoinGroup, wire.SyncGroup, wire.Heartbeat, wire.ConsumerGroupHeartbeat, wire.ShareFetch, wire.ShareGroupHeartbeat, wire.StreamsGroupHeartbeat:
+	case wire.Produce, wire.Fetch, wire.JoinGroup, wire.SyncGroup, wire.Heartbeat, wire.ConsumerGroupHeartbeat:
 		return true
 	}
 	return false

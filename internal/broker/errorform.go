@@ -54,9 +54,6 @@ func errorWithText(body kmsg.Request, code wire.Code, text string) answer {
 	if resp := adminErrorForm(body, code, text); resp != nil {
 		return resp
 	}
-	if resp := shareErrorForm(body, code, text); resp != nil {
-		return resp
-	}
 	return groups.Refuse(body, int16(code))
 }
 

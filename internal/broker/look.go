@@ -52,7 +52,7 @@ func CheckFail(key wire.Key, code wire.Code) error {
 	known := answersOf(key)
 	switch {
 	case known == nil:
-		return fmt.Errorf("no API of Apache Kafka's brokers has %s: there is no request to fail", key)
+		return fmt.Errorf("%s is not served here: there is no request to fail", key)
 	case slices.Contains(known, code):
 		return nil
 	}
