@@ -6,8 +6,9 @@ const undefinedEpoch int32 = -1
 
 // epochEntry says where a leader epoch begins.
 type epochEntry struct {
-	epoch int32
-	start int64
+	epoch     int32
+	start     int64
+	unwritten bool // no record has it yet: only its leader knows of it
 }
 
 // EpochEnd is the end of a leader epoch: the epoch and the offset after its last record. Both are -1 when nothing is known.
@@ -23,14 +24,16 @@ func (l *Log) NewLeaderEpoch(epoch int32) {
 		return
 	}
 	l.leaderEpoch = epoch
-	l.assignEpoch(epoch, l.end)
+	l.assignEpoch(epoch, l.end, false)
 }
 
-// assignEpoch adds an entry unless the newest one says the same; entries that contradict it go.
-func (l *Log) assignEpoch(epoch int32, start int64) {
+// assignEpoch adds an entry unless the newest one says the same; entries that contradict it go. written says that a record has
+// the epoch.
+func (l *Log) assignEpoch(epoch int32, start int64, written bool) {
 	for n := len(l.epochs); n > 0; n = len(l.epochs) {
-		newest := l.epochs[n-1]
+		newest := &l.epochs[n-1]
 		if newest.epoch == epoch && newest.start <= start {
+			newest.unwritten = newest.unwritten && !written
 			return
 		}
 		if newest.epoch < epoch && newest.start < start {
@@ -38,7 +41,7 @@ func (l *Log) assignEpoch(epoch int32, start int64) {
 		}
 		l.epochs = l.epochs[:n-1]
 	}
-	l.epochs = append(l.epochs, epochEntry{epoch, start})
+	l.epochs = append(l.epochs, epochEntry{epoch: epoch, start: start, unwritten: !written})
 }
 
 // truncateEpochsFromStart makes one entry of those that start at or before the new log start.
@@ -82,15 +85,27 @@ func (l *Log) CheckLeaderEpoch(current int32) int16 {
 
 // OffsetForLeaderEpoch returns the end offset of an epoch: the log's end for the newest one; else the start of the next higher
 // one, with the largest known epoch up to the one asked for, or that itself when none is known.
-func (l *Log) OffsetForLeaderEpoch(epoch int32) EpochEnd {
+func (l *Log) OffsetForLeaderEpoch(epoch int32) EpochEnd { return l.epochEnd(l.epochs, epoch) }
+
+// epochEndFor is OffsetForLeaderEpoch for a Fetch. A replica that follows has epochs from records alone: that of a leader which has
+// written nothing is unknown to it.
+func (l *Log) epochEndFor(o ReadOptions) EpochEnd {
+	epochs := l.epochs
+	if n := len(epochs); o.FromFollower && n > 0 && epochs[n-1].unwritten {
+		epochs = epochs[:n-1]
+	}
+	return l.epochEnd(epochs, o.LastFetchedEpoch)
+}
+
+func (l *Log) epochEnd(epochs []epochEntry, epoch int32) EpochEnd {
 	if epoch == undefinedEpoch {
 		return EpochEnd{undefinedEpoch, -1}
 	}
-	if epoch == l.latestEpoch() {
+	if n := len(epochs); n > 0 && epoch == epochs[n-1].epoch {
 		return EpochEnd{epoch, l.end}
 	}
 	known := epoch
-	for _, e := range l.epochs {
+	for _, e := range epochs {
 		if e.epoch > epoch {
 			return EpochEnd{known, e.start}
 		}

@@ -189,7 +189,7 @@ func TestOffsetForLeaderEpoch(t *testing.T) {
 	}
 	_, code := l.DeleteRecords(4)
 	require.Zero(t, code)
-	require.Equal(t, []epochEntry{{5, 4}, {6, 5}}, l.epochs)
+	require.Equal(t, []epochEntry{{epoch: 5, start: 4}, {epoch: 6, start: 5, unwritten: true}}, l.epochs)
 	l.Truncate(t0, 4)
 	require.Empty(t, l.epochs)
 }

@@ -10,6 +10,7 @@ type ReadOptions struct {
 	First         bool
 	ReadCommitted bool
 	Follower      bool // replica id >= 0: reads to the log's end whatever the isolation
+	FromFollower  bool // the broker that is asked is not the leader; it does not know all epochs
 	// CurrentLeaderEpoch and LastFetchedEpoch are the request's; -1 when absent.
 	CurrentLeaderEpoch int32
 	LastFetchedEpoch   int32
@@ -49,7 +50,7 @@ func (l *Log) Read(o ReadOptions) ReadResult {
 	}
 	out := ReadResult{HighWatermark: l.HighWatermark(), LastStable: l.LastStable(), LogStart: l.logStart, Records: o.Into, Start: Position{Offset: o.Offset, Segment: -1}}
 	if o.LastFetchedEpoch >= 0 {
-		e := l.OffsetForLeaderEpoch(o.LastFetchedEpoch)
+		e := l.epochEndFor(o)
 		if e.EndOffset < 0 || e.Epoch == undefinedEpoch || o.Offset < l.logStart {
 			return failedRead(CodeOffsetOutOfRange, o)
 		}
@@ -161,10 +162,10 @@ type Available struct {
 }
 
 // Available tells whether a waiting Fetch may be completed. start is what its first read returned; of o only Offset,
-// ReadCommitted, Follower and LastFetchedEpoch are used.
+// ReadCommitted, Follower, FromFollower and LastFetchedEpoch are used.
 func (l *Log) Available(start Position, o ReadOptions) Available {
 	if o.LastFetchedEpoch >= 0 {
-		if e := l.OffsetForLeaderEpoch(o.LastFetchedEpoch); e.EndOffset < 0 || e.Epoch == undefinedEpoch || diverges(e, o) {
+		if e := l.epochEndFor(o); e.EndOffset < 0 || e.Epoch == undefinedEpoch || diverges(e, o) {
 			return Available{Ready: true}
 		}
 	}

@@ -130,6 +130,13 @@ func TestDivergingEpoch(t *testing.T) {
 		require.True(t, l.Available(Position{tt.offset, 0, 0}, ReadOptions{Offset: tt.offset, LastFetchedEpoch: tt.last}).Ready)
 	}
 	require.Equal(t, CodeOffsetOutOfRange, read(4, 3).Code, "an unknown epoch")
+
+	l.NewLeaderEpoch(3)
+	follower := ReadOptions{Offset: 6, MaxBytes: 1, CurrentLeaderEpoch: -1, LastFetchedEpoch: 3, FromFollower: true}
+	require.Zero(t, read(6, 3).Code)
+	require.Equal(t, CodeOffsetOutOfRange, l.Read(follower).Code, "a follower learns of an epoch by its first record")
+	produce(t, l, t0, testRecords(1, t0)...)
+	require.Zero(t, l.Read(follower).Code)
 }
 
 func TestAvailable(t *testing.T) {

@@ -166,7 +166,7 @@ func (f *fetching) read(t *target, out *wire.FetchPartition, res *result, limit 
 		return
 	}
 	before := len(f.records)
-	o := f.options(part)
+	o := f.options(part, leads)
 	o.MaxBytes, o.First, o.Into = limit, first, f.records
 	got := p.log.Read(o)
 	t.begin = got.Start
@@ -205,9 +205,9 @@ func (f *fetching) read(t *target, out *wire.FetchPartition, res *result, limit 
 }
 
 // options are what the log must know to read, without limits.
-func (f *fetching) options(part *fetchsession.Partition) partitionlog.ReadOptions {
+func (f *fetching) options(part *fetchsession.Partition, leads bool) partitionlog.ReadOptions {
 	return partitionlog.ReadOptions{
-		Offset: part.FetchOffset, ReadCommitted: f.committed, Follower: f.follower,
+		Offset: part.FetchOffset, ReadCommitted: f.committed, Follower: f.follower, FromFollower: !leads,
 		CurrentLeaderEpoch: -1, // checked before, since a follower of the partition must answer it too
 		LastFetchedEpoch:   part.LastFetchedEpoch,
 	}

@@ -152,7 +152,7 @@ func (f *fetching) count(box *inbox, t *target) (enough bool) {
 	if fenced || !s.hosted(f.r.node.id) || f.onlyLeader && s.leader != f.r.node.id {
 		return true
 	}
-	have := p.log.Available(t.begin, f.options(t.part))
+	have := p.log.Available(t.begin, f.options(t.part, s.leader == f.r.node.id))
 	if have.Ready {
 		return true
 	}
