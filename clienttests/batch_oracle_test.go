@@ -152,7 +152,7 @@ func FuzzBatchAgainstFranzGo(f *testing.F) {
 		seal(batch)
 		log := partitionlog.New(partitionlog.DefaultConfig(), oracleTime, nil)
 		v, _ := log.BeginVerification(oracleTime, batch, 9)
-		if _, refused := log.Append(oracleTime, batch, partitionlog.AppendOptions{Version: 9, Verification: v}); refused != nil {
+		if _, refused := log.Append(oracleTime, batch, partitionlog.AppendOptions{Verification: v}); refused != nil {
 			return
 		}
 		for b := range log.Batches(0) {

@@ -15,8 +15,6 @@ const (
 // AppendOptions say how to append one batch.
 type AppendOptions struct {
 	Origin Origin
-	// Version is the Produce version. From 12 on a transactional producer that is unknown here must begin at sequence 0.
-	Version int16
 	// Verification is what BeginVerification returned, once the transaction coordinator has agreed. Ignored for batches that
 	// need none.
 	Verification Verification

@@ -388,6 +388,12 @@ func TestTimestampBoundsThatWrap(t *testing.T) {
 	l := newTestLog(func(c *Config) { c.TimestampAfterMaxMs = math.MaxInt64 })
 	produce(t, l, t0, testRecords(1, math.MaxInt64)...)
 	produce(t, l, t0, Record{Timestamp: -2})
+	produce(t, l, t0, Record{Timestamp: -math.MaxInt64})
+
+	l = newTestLog()
+	_, err := l.Append(t0, mustBatch(t, testRecords(1, -math.MaxInt64), BatchOptions{}), AppendOptions{})
+	require.NotNil(t, err)
+	require.Equal(t, CodeInvalidTimestamp, err.Code, "it counts as far ahead")
 }
 
 func TestManyBadRecordsShareTheirText(t *testing.T) {

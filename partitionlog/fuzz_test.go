@@ -48,7 +48,7 @@ func FuzzAppend(f *testing.F) {
 			}
 		})
 		v, _ := l.BeginVerification(t0, batch, 9)
-		r, refused := l.Append(t0, batch, AppendOptions{Version: 9, Verification: v})
+		r, refused := l.Append(t0, batch, AppendOptions{Verification: v})
 		if refused != nil {
 			require.NotEmpty(t, refused.Reason)
 			require.Zero(t, l.End())

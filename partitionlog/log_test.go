@@ -62,7 +62,7 @@ func transactional(t testing.TB, n int, id int64, epoch int16, sequence int32) B
 func appendTxn(t testing.TB, l *Log, b Batch, version int16) (AppendResult, *AppendError) {
 	t.Helper()
 	v, _ := l.BeginVerification(t0, b, version)
-	return l.Append(t0, b, AppendOptions{Version: version, Verification: v})
+	return l.Append(t0, b, AppendOptions{Verification: v})
 }
 
 // fetch reads everything at an offset.

@@ -118,10 +118,12 @@ func (l *Log) checkProducer(b Batch, o AppendOptions) (dup *producerBatch, refus
 // checkSequence is the rule that nothing of a producer may be missing.
 func (l *Log) checkSequence(p *producer, b Batch, o AppendOptions) *AppendError {
 	id, first := b.ProducerID(), b.BaseSequence()
-	if v := l.verifications[id]; v != nil && first > v.lowestSequence {
+	v := l.verifications[id]
+	if v != nil && first > v.lowestSequence {
 		return refuse(CodeOutOfOrderSequence, l.logStart, "producer %d sent sequence %d; a batch with sequence %d waits for its transaction to be verified", id, first, v.lowestSequence)
 	}
-	if b.Transactional() && o.Version >= 12 && (p == nil || p.count == 0) && first != 0 {
+	// The Produce request that began the verification decides, however old that is.
+	if v != nil && v.epochBump && (p == nil || p.count == 0) && first != 0 {
 		return refuse(CodeOutOfOrderSequence, l.logStart, "producer %d is unknown here and began at sequence %d; want 0", id, first)
 	}
 	switch {

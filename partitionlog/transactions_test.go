@@ -177,10 +177,10 @@ func TestVerification(t *testing.T) {
 	b := func(epoch int16, sequence int32) Batch { return transactional(t, 1, 7, epoch, sequence) }
 	v, needed := l.BeginVerification(t0, b(0, 5), 9)
 	require.True(t, needed)
-	_, err := l.Append(t0, b(0, 5), AppendOptions{Version: 9, Verification: v + 1})
+	_, err := l.Append(t0, b(0, 5), AppendOptions{Verification: v + 1})
 	require.Equal(t, CodeInvalidTxnState, err.Code, "another's token")
 	end(t, l, 7, 0, true)
-	_, err = l.Append(t0, b(0, 5), AppendOptions{Version: 9, Verification: v})
+	_, err = l.Append(t0, b(0, 5), AppendOptions{Verification: v})
 	require.NotNil(t, err, "a marker came in between")
 	require.Equal(t, CodeInvalidTxnState, err.Code)
 
@@ -188,17 +188,17 @@ func TestVerification(t *testing.T) {
 	v, _ = l.BeginVerification(t0, b(0, 5), 9)
 	v2, _ := l.BeginVerification(t0, b(0, 6), 9)
 	require.Equal(t, v, v2)
-	_, err = l.Append(t0, b(0, 6), AppendOptions{Version: 9, Verification: v})
+	_, err = l.Append(t0, b(0, 6), AppendOptions{Verification: v})
 	require.Equal(t, CodeOutOfOrderSequence, err.Code, "sequence 5 waits for the same verification")
-	_, err = l.Append(t0, b(0, 5), AppendOptions{Version: 9, Verification: v})
+	_, err = l.Append(t0, b(0, 5), AppendOptions{Verification: v})
 	require.Nil(t, err)
 	_, needed = l.BeginVerification(t0, b(0, 6), 9)
 	require.False(t, needed, "the transaction is open")
-	_, err = l.Append(t0, b(0, 6), AppendOptions{Version: 9})
+	_, err = l.Append(t0, b(0, 6), AppendOptions{})
 	require.Nil(t, err)
 
 	l = newTestLog(func(c *Config) { c.TransactionVerification = false })
-	_, err = l.Append(t0, b(0, 5), AppendOptions{Version: 9})
+	_, err = l.Append(t0, b(0, 5), AppendOptions{})
 	require.Nil(t, err)
 }
 
@@ -236,8 +236,21 @@ func TestTransactionalBatchWithoutProducer(t *testing.T) {
 	b := transactional(t, 2, -1, -1, -1)
 	_, needed := l.BeginVerification(t0, b, 9)
 	require.False(t, needed)
-	_, err := l.Append(t0, b, AppendOptions{Version: 12})
+	_, err := l.Append(t0, b, AppendOptions{})
 	require.Nil(t, err, "recorded from a live Kafka: nobody asks")
 	require.Equal(t, int64(2), l.LastStable())
 	require.Empty(t, l.Producers())
+}
+
+func TestUnknownProducerOfAnOlderVerification(t *testing.T) {
+	t.Parallel()
+	begin := func(first int16) *Log {
+		l := newTestLog()
+		l.BeginVerification(t0, transactional(t, 1, 7, 0, 2), first) // the coordinator said no
+		return l
+	}
+	_, err := appendTxn(t, begin(9), transactional(t, 1, 7, 0, 2), 12)
+	require.Nil(t, err, "recorded from a live Kafka: the request that began the verification decides")
+	_, err = appendTxn(t, begin(12), transactional(t, 1, 7, 0, 2), 11)
+	require.Equal(t, CodeOutOfOrderSequence, err.Code)
 }

@@ -187,7 +187,7 @@ func (p *producing) appendAll() error {
 			size += len(b)
 		}
 	}
-	o := partitionlog.AppendOptions{Origin: partitionlog.OriginClient, Version: p.r.version, FrameSize: frame}
+	o := partitionlog.AppendOptions{Origin: partitionlog.OriginClient, FrameSize: frame}
 	o.Keep = batches > 1 && partitionlog.KeepFrame(frame, batches, size)
 	o.Codecs = p.r.cluster.codecs.Get().(*partitionlog.Codecs)
 	defer p.r.cluster.codecs.Put(o.Codecs)

@@ -78,7 +78,7 @@ func (c *Cluster) ProduceTo(name string, index int32, recs []partitionlog.Record
 	if err != nil {
 		return 0, err
 	}
-	res, refused := p.append(now, batch, partitionlog.AppendOptions{Origin: partitionlog.OriginClient, Version: 12, Codecs: scratch})
+	res, refused := p.append(now, batch, partitionlog.AppendOptions{Origin: partitionlog.OriginClient, Codecs: scratch})
 	if refused != nil {
 		return 0, fmt.Errorf("%s-%d refused the records: %s", name, index, refused.Reason)
 	}
