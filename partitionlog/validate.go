@@ -104,7 +104,9 @@ type recordScan struct {
 
 // timestampBounds are what a record's time must keep to.
 type timestampBounds struct {
-	earliest, latest int64
+	now              int64
+	before, after    int64 // message.timestamp.before.max.ms and .after.max.ms
+	earliest, latest int64 // what lies between is within them
 	unbounded        bool // the times of the records don't matter
 	typeClash        bool // the batch says LogAppendTime on a topic that sets the time itself
 	spelledOut       int  // texts so far; a batch may have very many bad records
@@ -114,7 +116,8 @@ func (l *Log) timestampBounds(now int64, b Batch) timestampBounds {
 	if l.cfg.TimestampType == LogAppendTime {
 		return timestampBounds{unbounded: true, typeClash: b.TimestampType() == LogAppendTime}
 	}
-	t := timestampBounds{earliest: now - l.cfg.TimestampBeforeMaxMs, latest: now + l.cfg.TimestampAfterMaxMs}
+	t := timestampBounds{now: now, before: l.cfg.TimestampBeforeMaxMs, after: l.cfg.TimestampAfterMaxMs}
+	t.earliest, t.latest = now-t.before, now+t.after
 	if t.earliest > now { // wrapped: Kafka's default is no bound
 		t.earliest = -1 << 63
 	}
@@ -133,7 +136,11 @@ func (t *timestampBounds) check(b Batch, timestamp int64) string {
 		return ""
 	case timestamp == noTimestamp && b.TimestampType() == LogAppendTime:
 		return "the batch has timestamp type LogAppendTime and no timestamp"
-	case timestamp == noTimestamp, timestamp >= t.earliest && timestamp <= t.latest:
+	case timestamp == noTimestamp:
+		return ""
+	}
+	// As Kafka counts it, which overflows for a time of hundreds of millions of years ago: that is taken for one to come.
+	if age := t.now - timestamp; age <= t.before && -age <= t.after {
 		return ""
 	}
 	if t.spelledOut++; t.spelledOut > 100 {
