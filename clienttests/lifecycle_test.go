@@ -40,7 +40,7 @@ func franzLife(opts ...kgo.Opt) func(addr, group, topic, clientID, instanceID st
 		if topic[0] == '^' { // it looks for new topics when it refreshes its metadata
 			all = append(all, kgo.ConsumeRegex(), kgo.MetadataMinAge(50*time.Millisecond), kgo.MetadataMaxAge(100*time.Millisecond))
 		}
-		return groupWorker(all...)(addr, group, topic)
+		return franzWorker(all...)(addr, group, topic)
 	}
 }
 

@@ -2,16 +2,12 @@ package clienttests
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/IBM/sarama"
-	kafkago "github.com/segmentio/kafka-go"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -21,39 +17,6 @@ import (
 
 // fakekafka lets a heartbeat wait for news, so that a member with default settings hears of a rebalance at once. These tests hold it to that,
 // client by client, and see to it that no client's consumption waits along.
-
-// worker is a member that runs in the background with its library's default settings.
-type worker struct {
-	mu    sync.Mutex
-	owned int            // partitions that its user was told it has
-	seen  map[string]int // values received, and how often
-	moved chan struct{}  // capacity 1: something changed
-	close func() error   // leaves the group
-}
-
-func newWorker() *worker { return &worker{seen: map[string]int{}, moved: make(chan struct{}, 1)} }
-
-func (w *worker) change(f func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	f()
-	select {
-	case w.moved <- struct{}{}:
-	default:
-	}
-}
-
-func (w *worker) has() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.owned
-}
-
-func (w *worker) received(value string) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.seen[value]
-}
 
 // workerKind is a client library with one of its strategies.
 type workerKind struct {
@@ -65,161 +28,13 @@ type workerKind struct {
 
 func workerKinds() []workerKind {
 	return append([]workerKind{
-		{"kgo range", franzWorker(kgo.RangeBalancer()), true},
-		{"kgo sticky", franzWorker(kgo.StickyBalancer()), true},
-		{"kgo cooperative-sticky", franzWorker(kgo.CooperativeStickyBalancer()), true},
+		{"kgo range", franzWorker(kgo.Balancers(kgo.RangeBalancer())), true},
+		{"kgo sticky", franzWorker(kgo.Balancers(kgo.StickyBalancer())), true},
+		{"kgo cooperative-sticky", franzWorker(kgo.Balancers(kgo.CooperativeStickyBalancer())), true},
 		// Its Close waits for the answer of the heartbeat under way.
 		{"kafka-go range", kafkaGoWorker, true},
 		{"sarama range", saramaWorker, false},
 	}, confluentWorkers()...)
-}
-
-func franzWorker(balancer kgo.GroupBalancer) func(addr, group, topic string) (*worker, error) {
-	return func(addr, group, topic string) (*worker, error) {
-		w := newWorker()
-		count := func(sign int) func(context.Context, *kgo.Client, map[string][]int32) {
-			return func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
-				w.change(func() { w.owned += sign * len(partitions[topic]) })
-			}
-		}
-		revoked := func(ctx context.Context, cl *kgo.Client, partitions map[string][]int32) {
-			_ = cl.CommitUncommittedOffsets(ctx) // what kgo does by itself without a callback
-			count(-1)(ctx, cl, partitions)
-		}
-		cl, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.Balancers(balancer),
-			kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-			kgo.OnPartitionsAssigned(count(1)), kgo.OnPartitionsRevoked(revoked), kgo.OnPartitionsLost(count(-1)))
-		if err != nil {
-			return nil, err
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for ctx.Err() == nil {
-				cl.PollFetches(ctx).EachRecord(func(r *kgo.Record) { w.change(func() { w.seen[string(r.Value)]++ }) })
-			}
-		}()
-		w.close = func() error {
-			cancel()
-			<-done
-			cl.Close()
-			return nil
-		}
-		return w, nil
-	}
-}
-
-// kafkaGoWorker uses ConsumerGroup, which tells what a member was assigned, and reads each partition as Reader does.
-func kafkaGoWorker(addr, group, topic string) (*worker, error) {
-	w := newWorker()
-	cg, err := kafkago.NewConsumerGroup(kafkago.ConsumerGroupConfig{ID: group, Brokers: []string{addr}, Topics: []string{topic}, StartOffset: kafkago.FirstOffset})
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			gen, err := cg.Next(ctx)
-			if err != nil {
-				continue // the end, or a rebalance, which it reports as an error
-			}
-			w.change(func() { w.owned = len(gen.Assignments[topic]) })
-			for _, a := range gen.Assignments[topic] {
-				gen.Start(func(ctx context.Context) { w.readPartition(ctx, addr, topic, gen, a) })
-			}
-			gen.Start(func(ctx context.Context) {
-				<-ctx.Done()
-				w.change(func() { w.owned = 0 })
-			})
-		}
-	}()
-	w.close = func() error {
-		err := cg.Close()
-		cancel()
-		<-done
-		return err
-	}
-	return w, nil
-}
-
-func (w *worker) readPartition(ctx context.Context, addr, topic string, gen *kafkago.Generation, a kafkago.PartitionAssignment) {
-	r := kafkago.NewReader(kafkago.ReaderConfig{Brokers: []string{addr}, Topic: topic, Partition: a.ID, MaxWait: 100 * time.Millisecond})
-	defer r.Close()
-	if err := r.SetOffset(a.Offset); err != nil {
-		return
-	}
-	next := int64(-1)
-	for {
-		m, err := r.ReadMessage(ctx)
-		if err != nil {
-			break
-		}
-		w.change(func() { w.seen[string(m.Value)]++ })
-		next = m.Offset + 1
-	}
-	if next >= 0 {
-		_ = gen.CommitOffsets(map[string]map[int]int64{topic: {a.ID: next}})
-	}
-}
-
-// saramaWorker is not held: sarama locks its broker for the time of a heartbeat.
-func saramaWorker(addr, group, topic string) (*worker, error) {
-	w := newWorker()
-	cfg := sarama.NewConfig()
-	cfg.Consumer.Offsets.Initial = sarama.OffsetOldest
-	cg, err := sarama.NewConsumerGroup([]string{addr}, group, cfg)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			if err := cg.Consume(ctx, []string{topic}, watchingHandler{w, topic}); err != nil && !errors.Is(err, sarama.ErrClosedConsumerGroup) {
-				continue
-			}
-		}
-	}()
-	w.close = func() error {
-		cancel()
-		<-done
-		return cg.Close()
-	}
-	return w, nil
-}
-
-type watchingHandler struct {
-	w     *worker
-	topic string
-}
-
-func (h watchingHandler) Setup(s sarama.ConsumerGroupSession) error {
-	h.w.change(func() { h.w.owned = len(s.Claims()[h.topic]) })
-	return nil
-}
-
-func (h watchingHandler) Cleanup(sarama.ConsumerGroupSession) error {
-	h.w.change(func() { h.w.owned = 0 })
-	return nil
-}
-
-func (h watchingHandler) ConsumeClaim(s sarama.ConsumerGroupSession, c sarama.ConsumerGroupClaim) error {
-	for {
-		select {
-		case <-s.Context().Done():
-			return nil
-		case m, ok := <-c.Messages():
-			if !ok {
-				return nil
-			}
-			h.w.change(func() { h.w.seen[string(m.Value)]++ })
-			s.MarkMessage(m, "")
-		}
-	}
 }
 
 // await waits until ok says so, woken by the workers' changes.
@@ -288,7 +103,7 @@ func rebalances(t *testing.T, kind workerKind) {
 	require.NoError(t, await(e.ctx, "the first assignment", func() bool { return first.has() == topicPartitions }, first))
 	settled(1)
 	stop := make(chan struct{})
-	sent := steady(e.ctx, t, e.addr, topic, stop)
+	sent := produceSteadily(e.ctx, e.addr, topic, stop)
 
 	start := time.Now()
 	second, err := kind.start(e.addr, group, topic)
@@ -304,7 +119,9 @@ func rebalances(t *testing.T, kind workerKind) {
 	leave := time.Since(start)
 
 	close(stop)
-	values := <-sent
+	<-sent.done
+	require.NoError(t, sent.err)
+	values := sent.soFar()
 	twice := 0
 	for _, v := range values {
 		require.NoError(t, await(e.ctx, v, func() bool { return first.received(v)+second.received(v) > 0 }, first))
@@ -364,33 +181,6 @@ func heartbeatsHeld(g fakekafka.GroupState, n int) error {
 		return fmt.Errorf("the heartbeats of %d of %d members wait, want %d", held, len(g.Members), n)
 	}
 	return nil
-}
-
-// steady produces a record every few milliseconds until stop, and then answers their values.
-func steady(ctx context.Context, t *testing.T, addr, topic string, stop chan struct{}) chan []string {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.DefaultProduceTopic(topic), kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
-	require.NoError(t, err)
-	sent := make(chan []string, 1)
-	go func() {
-		defer cl.Close()
-		var values []string
-		tick := time.NewTicker(10 * time.Millisecond)
-		defer tick.Stop()
-		for i := 0; ; i++ {
-			v := fmt.Sprint("record-", i)
-			if err := cl.ProduceSync(ctx, &kgo.Record{Value: []byte(v)}).FirstErr(); err != nil {
-				t.Errorf("producing: %v", err)
-			}
-			values = append(values, v)
-			select {
-			case <-stop:
-				sent <- values
-				return
-			case <-tick.C:
-			}
-		}
-	}()
-	return sent
 }
 
 // TestConsumptionWhileHeartbeatsAreHeld sends records one at a time while one and the same heartbeat of the consumer waits: each must arrive all

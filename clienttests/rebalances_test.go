@@ -116,10 +116,10 @@ type reportKind struct {
 // reportKinds are those of the report, without Java's.
 func reportKinds() []reportKind {
 	kinds := []reportKind{
-		{"franz-go range", groupWorker(kgo.Balancers(kgo.RangeBalancer())), 1},
-		{"franz-go sticky", groupWorker(kgo.Balancers(kgo.StickyBalancer())), 1},
-		{"franz-go cooperative-sticky", groupWorker(kgo.Balancers(kgo.CooperativeStickyBalancer())), 2},
-		{"franz-go KIP-848", groupWorker(kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer()), 2},
+		{"franz-go range", franzWorker(kgo.Balancers(kgo.RangeBalancer())), 1},
+		{"franz-go sticky", franzWorker(kgo.Balancers(kgo.StickyBalancer())), 1},
+		{"franz-go cooperative-sticky", franzWorker(kgo.Balancers(kgo.CooperativeStickyBalancer())), 2},
+		{"franz-go KIP-848", franzWorker(kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer()), 2},
 		{"kafka-go range", kafkaGoWorker, 1},
 	}
 	return append(kinds, confluentReportKinds()...)
@@ -147,44 +147,6 @@ func javaReportKinds(j *jvm) []reportKind {
 		kind("sticky", 1, strategy+"StickyAssignor"),
 		kind("cooperative-sticky", 2, strategy+"CooperativeStickyAssignor"),
 		kind("KIP-848", 2, "group.protocol=consumer"),
-	}
-}
-
-// groupWorker is a franz-go member that commits what it polled when it loses a partition, as its users do who want no record twice.
-func groupWorker(opts ...kgo.Opt) func(addr, group, topic string) (*worker, error) {
-	return func(addr, group, topic string) (*worker, error) {
-		w := newWorker()
-		gone := func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
-			w.change(func() { w.owned -= len(partitions[topic]) })
-		}
-		cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(addr), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic),
-			kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-			kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
-				w.change(func() { w.owned += len(partitions[topic]) })
-			}),
-			kgo.OnPartitionsRevoked(func(ctx context.Context, cl *kgo.Client, partitions map[string][]int32) {
-				_ = cl.CommitUncommittedOffsets(ctx)
-				gone(ctx, cl, partitions)
-			}),
-			kgo.OnPartitionsLost(gone)}, opts...)...)
-		if err != nil {
-			return nil, err
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for ctx.Err() == nil {
-				cl.PollFetches(ctx).EachRecord(func(r *kgo.Record) { w.change(func() { w.seen[string(r.Value)]++ }) })
-			}
-		}()
-		w.close = func() error {
-			cancel()
-			<-done
-			cl.Close()
-			return nil
-		}
-		return w, nil
 	}
 }
 
@@ -437,55 +399,6 @@ func (p *pair) eachOnce(values []string) error {
 		return fmt.Errorf("%d of %d records were read twice: %v", len(twice), len(values), twice)
 	}
 	return nil
-}
-
-// production is what a background producer has sent when done is closed.
-type production struct {
-	done   chan struct{}
-	mu     sync.Mutex
-	values []string
-	err    error
-}
-
-// soFar are the values that have been sent.
-func (p *production) soFar() []string {
-	if p == nil {
-		return nil
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.values)
-}
-
-// produceSteadily sends a record every 10 ms until stop.
-func produceSteadily(ctx context.Context, addr, topic string, stop chan struct{}) *production {
-	sent := &production{done: make(chan struct{})}
-	go func() {
-		defer close(sent.done)
-		cl, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.DefaultProduceTopic(topic), kgo.RecordPartitioner(kgo.RoundRobinPartitioner()))
-		if err != nil {
-			sent.err = err
-			return
-		}
-		defer cl.Close()
-		tick := time.NewTicker(10 * time.Millisecond)
-		defer tick.Stop()
-		for i := 0; ; i++ {
-			v := fmt.Sprint("record-", i)
-			if sent.err = cl.ProduceSync(ctx, &kgo.Record{Value: []byte(v)}).FirstErr(); sent.err != nil {
-				return
-			}
-			sent.mu.Lock()
-			sent.values = append(sent.values, v)
-			sent.mu.Unlock()
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-			}
-		}
-	}()
-	return sent
 }
 
 // floors measures, once each, two members that start together and a lone member that is told to rebalance.
