@@ -13,9 +13,9 @@ type Cluster struct {
 	o      *options
 	tb     testing.TB            // nil under New
 	mark   interface{ Helper() } // called first in each steering call, so that what fails there is reported at the test's line
-	holds  holdSet
-	faults unfinished
-	untied func() // returns when the holds and pauses that the test left are lifted; nil under New
+	holds  pending[*Hold]        // that have not been released
+	faults pending[*FaultRule]   // that have no action yet
+	untied func()                // returns when the holds and pauses that the test left are lifted; nil under New
 	shown  shown
 	topics topicMemory
 	joined atomic.Int64 // scripted members so far

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -56,32 +55,8 @@ func (k *Cluster) On(api API) *FaultRule {
 	if _, file, line, ok := runtime.Caller(1); ok { // what is left over is told at the line of Start
 		f.rule.At = fmt.Sprintf("%s:%d", filepath.Base(file), line)
 	}
-	k.faults.begin(f)
+	k.faults.add(f)
 	return f
-}
-
-// unfinished is the rules that have no action yet.
-type unfinished struct {
-	mu   sync.Mutex
-	list []*FaultRule
-}
-
-func (u *unfinished) begin(f *FaultRule) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.list = append(u.list, f)
-}
-
-func (u *unfinished) finish(f *FaultRule) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.list = slices.DeleteFunc(u.list, func(o *FaultRule) bool { return o == f })
-}
-
-func (u *unfinished) all() []*FaultRule {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return slices.Clone(u.list)
 }
 
 // with narrows the rule, which must not have begun: from then on requests read it.
@@ -175,7 +150,7 @@ func (f *FaultRule) Forced() *FaultRule {
 // add makes the rule count.
 func (f *FaultRule) add(action string, a broker.Action) *FaultRule {
 	f.k.mark.Helper()
-	f.k.faults.finish(f)
+	f.k.faults.remove(f)
 	name := f.name + action
 	if err := f.senseless(a); err != nil {
 		_ = f.k.steered(name, err)

@@ -2,8 +2,6 @@ package fakekafka
 
 import (
 	"fmt"
-	"slices"
-	"sync"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -119,28 +117,4 @@ func stepRequests(s Step) (when func(*broker.Call) bool, key wire.Key) {
 		}, broker.AnyKey
 	}
 	return nil, broker.AnyKey
-}
-
-// holdSet is the holds that have not been released.
-type holdSet struct {
-	mu   sync.Mutex
-	list []*Hold
-}
-
-func (s *holdSet) add(h *Hold) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.list = append(s.list, h)
-}
-
-func (s *holdSet) remove(h *Hold) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.list = slices.DeleteFunc(s.list, func(o *Hold) bool { return o == h })
-}
-
-func (s *holdSet) all() []*Hold {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.list)
 }
