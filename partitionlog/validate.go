@@ -107,9 +107,9 @@ type timestampBounds struct {
 	now              int64
 	before, after    int64 // message.timestamp.before.max.ms and .after.max.ms
 	earliest, latest int64 // what lies between is within them
-	unbounded        bool // the times of the records don't matter
-	typeClash        bool // the batch says LogAppendTime on a topic that sets the time itself
-	spelledOut       int  // texts so far; a batch may have very many bad records
+	unbounded        bool  // the times of the records don't matter
+	typeClash        bool  // the batch says LogAppendTime on a topic that sets the time itself
+	spelledOut       int   // texts so far; a batch may have very many bad records
 }
 
 func (l *Log) timestampBounds(now int64, b Batch) timestampBounds {
