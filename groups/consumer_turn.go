@@ -9,8 +9,8 @@ import (
 	"github.com/fakekafka/fakekafka/assignors"
 )
 
-// What consumer groups do at the end of a turn of the driver's loop, and how heartbeats wait for it (prompt heartbeats:
-// rules 2, 4, 5). Nothing here knows a rule of the protocol: a held heartbeat is handled when it is let go.
+// What consumer groups do at the end of a turn of the driver's loop, and how heartbeats wait for it (Config.Prompt). Nothing
+// here knows a rule of the protocol: a held heartbeat is handled when it is let go.
 
 const (
 	// promptInterval is dictated to members that have what they shall have, where no interval is set.

@@ -17,7 +17,7 @@ const (
 	timerSync                           // classic members that have not synced are removed
 	timerRevocation                     // a consumer member has not given up what it must (rebalance timeout)
 	timerHold                           // a held heartbeat is answered
-	timerSecondRound                    // classic: sync answers wait for a rejoin (prompt heartbeats, rule 3)
+	timerSecondRound                    // classic: sync answers wait for a rejoin (prompt.go)
 	timerExpectMembers                  // the limit of ExpectMembers
 	timerExpiration                     // clean-up of offsets and groups
 	timerAssignment                     // a delayed run of the server-side assignor

@@ -68,8 +68,9 @@ type RecordError struct {
 
 func (e *AppendError) Error() string { return e.Reason }
 
-// Append validates one batch, as SplitProduce returns it, and appends it: the checks 5 to 17 of Produce in Kafka's order. The
-// batch's header is written in place, also when the batch is refused in the end.
+// Append validates one batch, as SplitProduce returns it, and appends it. The checks come in Kafka's order, which decides the error of a
+// batch with several faults: size and checksum, header, records (validate.go), segment.bytes, and at last the producer's epoch and
+// sequence (producers.go). The batch's header is written in place, also when the batch is refused in the end.
 func (l *Log) Append(now int64, batch []byte, o AppendOptions) (AppendResult, *AppendError) {
 	v, refused := l.validate(now, batch, o)
 	if refused != nil {

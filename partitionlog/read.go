@@ -43,7 +43,7 @@ type Position struct {
 	At      int   // bytes from the segment's start
 }
 
-// Read reads as a Fetch does: steps 3 to 8 of Kafka's order.
+// Read reads as a Fetch does, with Kafka's checks in their order: the leader epoch, whether the logs have diverged (KIP-595), the offset's range.
 func (l *Log) Read(o ReadOptions) ReadResult {
 	if code := l.CheckLeaderEpoch(o.CurrentLeaderEpoch); code != CodeNone {
 		return failedRead(code, o)

@@ -16,8 +16,8 @@ func refuse(code int16, logStart int64, format string, args ...any) *AppendError
 	return &AppendError{Code: code, LogStart: logStart, Reason: fmt.Sprintf(format, args...)}
 }
 
-// validate does the checks 5 to 15 of a produced batch and brings its header to what is stored. LogStart of an error is the
-// real one except where the broker counts the error as ordinary.
+// validate does the checks of a produced batch that need nothing but the batch, in Kafka's order, and brings its header to what is stored. LogStart
+// of an error is the real one except where the broker counts the error as ordinary.
 func (l *Log) validate(now int64, data []byte, o AppendOptions) (validated, *AppendError) {
 	b := Batch(data)
 	if len(data) < logOverhead+minLegacyLength { // SplitProduce yields none of these
@@ -44,7 +44,7 @@ func (l *Log) validate(now int64, data []byte, o AppendOptions) (validated, *App
 	return l.validateRecords(now, b, o.Codecs)
 }
 
-// validateHeader does the checks 9 to 11.
+// validateHeader checks what the header says of the records and of the producer.
 func (l *Log) validateHeader(b Batch, origin Origin) *AppendError {
 	delta, count := b.lastOffsetDelta(), b.RecordCount()
 	switch {
@@ -58,7 +58,7 @@ func (l *Log) validateHeader(b Batch, origin Origin) *AppendError {
 	return nil
 }
 
-// validateRecords does the checks 12 to 15, and rewrites what has to be.
+// validateRecords checks the records one by one, and rewrites the batch where it has to be.
 func (l *Log) validateRecords(now int64, b Batch, c *Codecs) (validated, *AppendError) {
 	if c == nil && b.Codec() != CodecNone {
 		c = new(Codecs)
