@@ -39,7 +39,9 @@ type MemberState struct {
 	State string
 	// Protocol is the protocol the member speaks: "classic" or "consumer".
 	Protocol string
-	Epoch    int32
+	// Epoch is the generation in the classic protocol. In the consumer protocol it is the member's own epoch, which stays behind the group's until the
+	// member has given up what it must.
+	Epoch int32
 	// Subscribed are the topics it asks for, by name; nil where they cannot be read.
 	Subscribed      []string
 	SubscribedRegex string
