@@ -236,7 +236,7 @@ func (r *round) tp(p int32) TopicPartition {
 	return TopicPartition{r.topics[t], p - r.first[t]}
 }
 
-// staticFirst is the of the members, of range and roundrobin.
+// staticFirst orders the members as range and roundrobin do: those with an instance id come first.
 func (r *round) staticFirst() []int32 {
 	return staticFirst(upTo(int32(len(r.members))), func(m int32) (string, bool) {
 		if id := r.member(m).InstanceID; id != nil {
