@@ -33,11 +33,14 @@ func (n *node) running() bool {
 // cuts the connections at once, and the rest of the cluster finds out after that.
 func (c *Cluster) StopBroker(id int32, clean bool) error {
 	n, err := c.needNode(id)
+	if err == nil {
+		err = c.CheckOpen()
+	}
 	if err != nil {
 		return err
 	}
 	if !n.running() {
-		return fmt.Errorf("broker %d is stopped already", id)
+		return fmt.Errorf("broker %d is stopped already; Start starts it again", id)
 	}
 	handOver := func() { c.brokersChanged(map[int32]bool{id: false}) }
 	if clean {
@@ -57,11 +60,14 @@ func (c *Cluster) StopBroker(id int32, clean bool) error {
 // StartBroker starts a stopped broker on the port it had. Its partitions' leaders stay where they moved; it follows.
 func (c *Cluster) StartBroker(id int32) error {
 	n, err := c.needNode(id)
+	if err == nil {
+		err = c.CheckOpen()
+	}
 	if err != nil {
 		return err
 	}
 	if n.running() {
-		return fmt.Errorf("broker %d runs already", id)
+		return fmt.Errorf("broker %d runs already; Restart stops and starts it", id)
 	}
 	if err := n.start(); err != nil {
 		return err
@@ -106,25 +112,15 @@ func (c *Cluster) brokersChanged(alive map[int32]bool) {
 func (c *Cluster) MoveLeader(topicName string, index, to int32) error {
 	var err error
 	ok := c.loop.do(func() {
-		t := c.meta.Load().topics[topicName]
-		p := t.partition(index)
-		if p == nil {
-			err = c.noPartition(t, topicName, index)
-			return
+		var p *partition
+		if p, err = c.needPartition(topicName, index); err == nil {
+			err = c.moveLeader(p, to)
 		}
-		err = c.moveLeader(p, to)
 	})
 	if !ok {
 		return errClosed
 	}
 	return err
-}
-
-func (c *Cluster) noPartition(t *topic, name string, index int32) error {
-	if t == nil {
-		return fmt.Errorf("there is no topic %q; there are %q", name, c.meta.Load().names)
-	}
-	return fmt.Errorf("topic %q has no partition %d; it has %d", name, index, len(t.partitions))
 }
 
 // moveLeader is MoveLeader on the loop.

@@ -148,12 +148,16 @@ func (c *Cluster) idleRule(r *Rule) string {
 func (c *Cluster) whyIdle(r *Rule) string {
 	text := r.Name + " never acted on a request"
 	if r.matched > 0 {
-		return fmt.Sprintf("%s: %d matched, all of them let pass by After(%d)", text, r.matched, r.After)
+		text = fmt.Sprintf("%s: %d matched, all of them let pass by After(%d)", text, r.matched, r.After)
+		if slices.ContainsFunc(c.rules.all(), func(o *Rule) bool { return o != r && (o.Key == r.Key || o.Key == AnyKey) && o.Action.ends() }) {
+			text += "; a request that a rule before this one ends doesn't count, for it never comes here"
+		}
+		return text
 	}
 	if t := c.meta.Load().topics[r.Topic]; r.Topic != "" && t == nil {
 		text += fmt.Sprintf("; there is no topic %q", r.Topic)
 	} else if t != nil && r.Partition >= 0 && t.partition(r.Partition) == nil {
-		text += "; " + c.noPartition(t, r.Topic, r.Partition).Error()
+		text += "; " + noPartition(t, r.Partition).Error()
 	}
 	if r.Key == AnyKey {
 		return text

@@ -91,7 +91,7 @@ func (s *Script) Ask(done <-chan struct{}, req kmsg.Request) (kmsg.Response, err
 	if !s.c.loop.do(func() {
 		s.fill(req)
 		if s.node() == 0 {
-			err = fmt.Errorf("group %q has no coordinator now", s.group)
+			err = fmt.Errorf("group %q has no coordinator: the brokers that could be it are stopped", s.group)
 			return
 		}
 		r = s.request(req)
@@ -105,7 +105,7 @@ func (s *Script) Ask(done <-chan struct{}, req kmsg.Request) (kmsg.Response, err
 		return nil, fmt.Errorf("%s is not served here", r.key)
 	}
 	if !wire.Accepted(r.key, r.version) {
-		return nil, fmt.Errorf("there is no %s v%d: set the request's Version to one of those that Apache Kafka has", r.key, r.version)
+		return nil, fmt.Errorf("%w; set the request's Version to one of these", &wire.UnsupportedError{Key: r.key, Version: r.version})
 	}
 	type result struct {
 		ans answer

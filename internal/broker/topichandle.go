@@ -32,9 +32,13 @@ func (c *Cluster) needPartition(name string, index int32) (*partition, error) {
 	}
 	p := t.partition(index)
 	if p == nil {
-		return nil, c.noPartition(t, name, index)
+		return nil, noPartition(t, index)
 	}
 	return p, nil
+}
+
+func noPartition(t *topic, index int32) error {
+	return fmt.Errorf("topic %q has no partition %d; it has %d", t.name, index, len(t.partitions))
 }
 
 // Partitions is how many partitions a topic has.
@@ -57,10 +61,8 @@ func (c *Cluster) TopicID(name string) (id [16]byte, partitions int32, err error
 
 // ProduceTo appends records to a partition, in one batch, as a producer's request would; it answers the first one's offset.
 func (c *Cluster) ProduceTo(name string, index int32, recs []partitionlog.Record) (int64, error) {
-	select {
-	case <-c.closing:
-		return 0, errClosed
-	default:
+	if err := c.CheckOpen(); err != nil {
+		return 0, err
 	}
 	p, err := c.needPartition(name, index)
 	if err != nil {
