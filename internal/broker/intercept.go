@@ -69,6 +69,9 @@ type Action struct {
 	Observe   func(*Call)
 }
 
+// ends tells whether the action ends a request, so that later rules don't see it.
+func (a *Action) ends() bool { return a.Drop || a.Reply != nil || a.Fail != nil }
+
 // rules are replaced as a whole when one is added or removed, so that a request without rules costs one atomic read.
 type rules struct {
 	mu   sync.Mutex
