@@ -392,6 +392,16 @@ func (c *Cluster) Close() error {
 	return nil
 }
 
+// CheckOpen answers that the cluster is closed, if it is.
+func (c *Cluster) CheckOpen() error {
+	select {
+	case <-c.closing:
+		return errClosed
+	default:
+		return nil
+	}
+}
+
 // Addrs are the brokers' addresses, by node id.
 func (c *Cluster) Addrs() []string {
 	addrs := make([]string, len(c.nodes))
