@@ -63,6 +63,7 @@ type Reading struct {
 	Version   int16
 	Isolation int8
 	Rack      string
+	Replica   int32 // the follower's id; below 0 for a consumer
 }
 
 // ID is the session's id: positive, and in the range of its shard.

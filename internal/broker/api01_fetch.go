@@ -50,6 +50,7 @@ type fetching struct {
 	sum       int64
 	waitID    uint32
 	overtaken bool
+	emptied   bool   // the request that overtook it left the session without partitions, which ended it
 	own       *inbox // after it was overtaken
 
 	// memory
@@ -90,13 +91,13 @@ func (r *request) newFetching(req *kmsg.FetchRequest) *fetching {
 	}
 	settings := r.cluster.settings(r.node.id)
 	clear(f.parts) // of the last request
-	f.r, f.session, f.overtaken, f.own = r, nil, false, nil
+	f.r, f.session, f.overtaken, f.emptied, f.own = r, nil, false, false, nil
 	f.byID = r.version >= 13
 	f.follower, f.replica = replica >= 0, replica
 	f.committed = req.IsolationLevel == 1 && !f.follower
 	f.onlyLeader = f.follower || r.version < 11
 	f.rack = req.Rack
-	f.reading = fetchsession.Reading{Version: r.version, Isolation: req.IsolationLevel, Rack: req.Rack}
+	f.reading = fetchsession.Reading{Version: r.version, Isolation: req.IsolationLevel, Rack: req.Rack, Replica: replica}
 	f.selector = r.version >= 11 && !f.follower && r.node.selectsReplicas()
 	f.maxWait = time.Duration(req.MaxWaitMillis) * time.Millisecond
 	f.maxBytes = int(min(req.MaxBytes, settings.Int32("fetch.max.bytes")))
@@ -266,11 +267,13 @@ func (f *fetching) incremental(req *kmsg.FetchRequest, id, epoch int32) (answer,
 	sh.mu.Lock()
 	s := sh.Session(id)
 	var o *openSession
+	var overtaken *fetching
 	if s != nil {
 		o = s.Holder.(*openSession)
 		o.mu.Lock()
 		if o.waiter != nil && s.Epoch() == epoch && s.ByTopicID() == f.byID {
-			o.waiter.overtake()
+			overtaken = o.waiter
+			overtaken.overtake()
 		}
 	}
 	gone, empty, code := sh.Use(s, f.r.cluster.clock.Now(), f.r.client, epoch, f.byID, named, left)
@@ -286,6 +289,9 @@ func (f *fetching) incremental(req *kmsg.FetchRequest, id, epoch int32) (answer,
 		release(m)
 	}
 	if empty {
+		if overtaken != nil {
+			overtaken.emptied = true
+		}
 		o.mu.Unlock()
 		f.sessions.gone(s, "its client forgot the last partition")
 		return f.full(req, fetchsession.Sessionless)
@@ -296,7 +302,7 @@ func (f *fetching) incremental(req *kmsg.FetchRequest, id, epoch int32) (answer,
 		o.release()
 	}
 	o.mu.Unlock()
-	if f.overtaken && err == nil {
+	if f.overtaken && !f.emptied && err == nil {
 		sh.mu.Lock()
 		sh.CountOvertaken(f.r.client)
 		sh.mu.Unlock()
@@ -330,7 +336,10 @@ func (f *fetching) incrementalAnswer(req *kmsg.FetchRequest, epoch int32) (answe
 		if err := f.wait(); err != nil {
 			return nil, err
 		}
-		if f.overtaken {
+		switch {
+		case f.emptied: // the epoch is still its own, but of its partitions none is left to be named
+			return f.sessionError(wire.None, o.s.ID()), nil
+		case f.overtaken:
 			return f.sessionError(wire.InvalidFetchSessionEpoch, o.s.ID()), nil
 		}
 		f.takeDue()

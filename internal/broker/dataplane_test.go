@@ -219,6 +219,59 @@ func TestOvertakenWhileWaiting(t *testing.T) {
 	require.Len(t, b.ask(incremental(3, 0)).(*kmsg.FetchResponse).Topics, 1)
 }
 
+// A request that forgets the last partition ends the session. One that waits in it goes on waiting; its answer has no partitions, and is
+// no error, as the session's epoch did not move.
+func TestEmptiedWhileWaiting(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "orders", Partitions: 2}}})
+	a, b, p := dialRaw(t, c), dialRaw(t, c), dialRaw(t, c)
+	open := fetchRequest("orders", 0, 0, 1)
+	open.SessionEpoch = 0
+	id := a.ask(open).(*kmsg.FetchResponse).SessionID
+	waiting := fetchRequest("orders", 20*time.Second)
+	waiting.SessionID, waiting.SessionEpoch = id, 1
+	a.send(waiting)
+	require.Eventually(t, func() bool { return c.FetchSessions()[0].Epoch == 2 }, 10*time.Second, time.Millisecond)
+	emptying := fetchRequest("orders", 0)
+	emptying.SessionID, emptying.SessionEpoch = id, 2
+	forgotten := kmsg.NewFetchRequestForgottenTopic()
+	forgotten.Topic, forgotten.TopicID, forgotten.Partitions = "orders", c.meta.Load().topics["orders"].id, []int32{0, 1}
+	emptying.ForgottenTopics = append(emptying.ForgottenTopics, forgotten)
+	got := b.ask(emptying).(*kmsg.FetchResponse)
+	require.Zero(t, got.ErrorCode)
+	require.Zero(t, got.SessionID)
+	require.Empty(t, c.FetchSessions())
+	p.produce("orders", 1, oneBatch(t, 1, 10))
+	got = a.receive(waiting).(*kmsg.FetchResponse)
+	require.Zero(t, got.ErrorCode)
+	require.Equal(t, id, got.SessionID)
+	require.Empty(t, got.Topics)
+	require.Zero(t, c.FetchSessionStats().Clients["raw"].InvalidEpoch)
+}
+
+// A session that a consumer and a follower take turns with: what one was told is nothing to the other.
+func TestSessionOfAConsumerAndAFollower(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "orders", Partitions: 2}}})
+	a := dialRaw(t, c)
+	ask := func(id, epoch, replica int32, partitions ...int32) *kmsg.FetchResponse {
+		req := fetchRequest("orders", 0, partitions...)
+		req.SessionID, req.SessionEpoch = id, epoch
+		req.ReplicaID = replica
+		return a.ask(req).(*kmsg.FetchResponse)
+	}
+	id := ask(0, 0, -1, 0, 1).SessionID
+	require.Empty(t, ask(id, 1, -1).Topics)
+	for epoch := int32(2); epoch < 4; epoch++ {
+		got := ask(id, epoch, 7)
+		require.Len(t, got.Topics, 1)
+		require.Len(t, got.Topics[0].Partitions, 2, "it is no replica")
+		require.Equal(t, int16(6), got.Topics[0].Partitions[0].ErrorCode)
+	}
+	require.Len(t, ask(id, 4, -1).Topics[0].Partitions, 2)
+	require.Empty(t, ask(id, 5, -1).Topics)
+}
+
 // Watching must not leave anything behind on partitions that nothing ever happens to.
 func TestNobodyWatchesForClosedSessions(t *testing.T) {
 	t.Parallel()
