@@ -57,11 +57,19 @@ func (k *Cluster) await(ctx context.Context, wanted string, check func() (ok boo
 	case err == nil:
 		return nil
 	case errors.Is(err, context.DeadlineExceeded):
-		return &waitError{fmt.Sprintf("wanted %s; after %s there was: %s", wanted, time.Since(began).Round(time.Millisecond), saw), err}
+		return &waitError{fmt.Sprintf("wanted %s; after %s there was:%s", wanted, time.Since(began).Round(time.Millisecond), after(saw)), err}
 	case errors.Is(err, context.Canceled):
-		return &waitError{fmt.Sprintf("wanted %s; there was, when the wait was canceled: %s", wanted, saw), err}
+		return &waitError{fmt.Sprintf("wanted %s; there was, when the wait was canceled:%s", wanted, after(saw)), err}
 	}
 	return fmt.Errorf("wanted %s: %w", wanted, err)
+}
+
+// after is a text behind a colon: on the same line, or on its own lines.
+func after(text string) string {
+	if text == "" || strings.HasPrefix(text, "\n") {
+		return text
+	}
+	return " " + text
 }
 
 // waitError is a wait whose context ended: it says what was wanted and seen, and is still the context's error to errors.Is.

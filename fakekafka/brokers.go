@@ -1,7 +1,9 @@
 package fakekafka
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -36,6 +38,7 @@ func (b *BrokerHandle) Start() error {
 
 // Restart is Stop, then Start.
 func (b *BrokerHandle) Restart() error {
+	b.k.mark.Helper()
 	if err := b.Stop(); err != nil {
 		return err
 	}
@@ -47,7 +50,7 @@ func (b *BrokerHandle) Addr() string {
 	b.k.mark.Helper()
 	addrs := b.k.Addrs()
 	if b.id < 1 || b.id > len(addrs) {
-		_ = b.k.steered(fmt.Sprintf("Addr of broker %d", b.id), fmt.Errorf("there is no broker %d; node ids are 1 to %d", b.id, len(addrs)))
+		_ = b.k.steered(fmt.Sprintf("Addr of broker %d", b.id), noBroker(b.id, len(addrs)))
 		return ""
 	}
 	return addrs[b.id-1]
@@ -71,6 +74,9 @@ func (b *BrokerHandle) Bandwidth(bytesPerSecond int64) error {
 // did ends, a line in the log says so.
 func (b *BrokerHandle) Isolate(clients ...string) error {
 	b.k.mark.Helper()
+	if slices.Contains(clients, "") {
+		return b.k.steered(fmt.Sprintf("Isolate of broker %d", b.id), errors.New("a client without a name: give its client.id, or nothing for all clients"))
+	}
 	return b.k.steered(fmt.Sprintf("Isolate of broker %d", b.id), b.k.b.Isolate(int32(b.id), clients...))
 }
 

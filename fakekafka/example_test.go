@@ -75,6 +75,7 @@ func ExampleGroup_Timeline() {
 	//    +0.000s   2                            target: assignor uniform gave 1 members their target; it changed for 1
 	//    +0.000s   2      worker-1              assigned orders 0-3: its target of epoch 2
 	//    +0.000s   2                            stable: all 1 members are at their target
+	//    +0.000s                                time moved: FastForward(1m0s)
 	//    +45.000s  2      worker-1              expired: session timeout of 45s passed without a heartbeat
 	//    +45.000s  3                            epoch: worker-1: session timeout of 45s passed without a heartbeat
 	//    +45.000s  3                            empty: the last member is gone

@@ -128,7 +128,8 @@ func (f *FaultRule) Times(n int) *FaultRule {
 	return f.with(func(r *broker.Rule) { r.Times = n }, ".Times(%d)", n)
 }
 
-// After lets the first n matching requests pass.
+// After lets the first n matching requests pass. A request that a rule before this one has ended doesn't count: it never came here. So errors one after the other need no
+// After: rules of Times(1) take their turns.
 func (f *FaultRule) After(n int) *FaultRule {
 	f.k.mark.Helper()
 	return f.with(func(r *broker.Rule) { r.After = n }, ".After(%d)", n)
@@ -166,19 +167,20 @@ func (f *FaultRule) add(action string, a broker.Action) *FaultRule {
 func (f *FaultRule) senseless(a broker.Action) error {
 	r := f.rule
 	api := API(r.Key)
+	if err := f.k.b.CheckOpen(); err != nil {
+		return err // steered says more where the test has ended
+	}
 	switch {
-	case f.k.ended.Load():
-		return f.k.late()
 	case f.added:
 		return errors.New("the rule has its action already; begin another one with On")
 	case f.nothing:
 		return errors.New("there is no function: give one")
 	case api != AnyAPI && !knownAPI(api.String()):
-		return fmt.Errorf("there is no API %d: give one of the constants here, such as %s, or AnyAPI", int16(api), Fetch)
+		return noAPI(api)
 	case api != AnyAPI && !broker.Served(r.Key):
 		return fmt.Errorf("%s is not served here, so that no rule acts on it: its connection is closed, and the test fails unless fakekafka.Ignore(%[1]q) is given", api)
 	case f.empty == "Broker":
-		return fmt.Errorf("there is no broker 0; node ids are 1 to %d", len(f.k.Addrs()))
+		return noBroker(0, len(f.k.Addrs()))
 	case f.empty != "":
 		return fmt.Errorf("what is given to %s names nothing: give a name, or leave %[1]s out", f.empty)
 	case (r.Topic != "" || r.Partition >= 0) && !broker.NamesTopics(r.Key):
@@ -190,7 +192,7 @@ func (f *FaultRule) senseless(a broker.Action) error {
 	case r.Times < 0 || r.After < 0:
 		return errors.New("Times and After count requests: give Times 1 or more, After 0 or more")
 	case r.Broker < 0 || int(r.Broker) > len(f.k.Addrs()):
-		return fmt.Errorf("there is no broker %d; node ids are 1 to %d", r.Broker, len(f.k.Addrs()))
+		return noBroker(int(r.Broker), len(f.k.Addrs()))
 	case a.Fail != nil && !f.forced:
 		if err := broker.CheckFail(r.Key, *a.Fail); err != nil {
 			return err

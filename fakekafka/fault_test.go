@@ -256,7 +256,7 @@ func TestIgnoredRequestsDoNotFailTheTest(t *testing.T) {
 }
 
 func TestRequestLogAndDropConnections(t *testing.T) {
-	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1), fakekafka.Brokers(2))
 	r := dialRaw(t, k, "producer")
 	for range 3 {
 		r.ask(produceTo(t, "orders", 0))

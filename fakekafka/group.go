@@ -59,7 +59,7 @@ func (g *Group) failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	events := g.History()
+	events := g.k.b.HistoryAround(g.id)
 	stopped := ""
 	for i, s := range g.k.b.StoppedScripts(g.id) {
 		if i == summaryMembers {

@@ -31,6 +31,6 @@ func TestIdle(t *testing.T) {
 	hold.Await(t)
 	ctx, cancel = context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	require.ErrorContains(t, k.Idle(ctx), `a request of client "producer" at broker 1 is in flight`)
+	require.ErrorContains(t, k.Idle(ctx), `Produce of client "producer" at broker 1 is in flight`)
 	hold.Release()
 }

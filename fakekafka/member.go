@@ -48,7 +48,11 @@ const (
 func (m *MemberHandle) Pause(scope ...PauseScope) error {
 	m.g.k.mark.Helper()
 	s, err := m.find()
-	if err == nil {
+	switch {
+	case err != nil:
+	case len(scope) > 1 || len(scope) == 1 && scope[0] != Everything && scope[0] != GroupTraffic:
+		err = fmt.Errorf("the scope %v: give one of Everything and GroupTraffic, or none", scope)
+	default:
 		err = m.g.k.b.Pause(s.ClientID, len(scope) > 0 && scope[0] == GroupTraffic)
 	}
 	return m.g.k.steered(fmt.Sprintf("Pause of member %s", m.name), err)

@@ -50,6 +50,12 @@ func TestMisuse(t *testing.T) {
 		{func() { k.Group("").Hold(fakekafka.JoinBarrier).Release() }, `Group("").Hold(JoinBarrier): the group has no name`},
 		{func() { _ = k.Group("bill").Rebalance() }, `Rebalance of group bill: there is no such group; of groups there are ["g"]`},
 		{func() { _ = k.Topic("t").SetConfig("cleanup.polcy", "compact") }, "did you mean cleanup.policy?"},
+		{func() { k.Requests(fakekafka.API(999)).Count() }, "Requests(key 999): there is no API 999"},
+		{func() { k.Requests(fakekafka.Produce).Broker(3).List() }, "Requests(Produce to broker 3): there is no broker 3; node ids are 1 to 2"},
+		{func() { k.Requests(fakekafka.Produce).From("").Count() }, "Requests(Produce): From: what is given names nothing"},
+		{func() { k.Requests(fakekafka.Heartbeat).Group("").Count() }, "Requests(Heartbeat): Group: what is given names nothing"},
+		{func() { _ = k.Broker(1).Isolate("") }, "Isolate of broker 1: a client without a name: give its client.id, or nothing for all"},
+		{func() { _ = k.Group("g").Member("member-1").Pause(fakekafka.PauseScope(7)) }, "the scope [7]: give one of Everything and GroupTraffic"},
 		{func() { observed.Times(2) }, ".Times(2) comes too late, the rule counts from its action on: put it before"},
 	} {
 		before := len(rec.errors())
@@ -208,4 +214,36 @@ func TestMovesToWhereItIs(t *testing.T) {
 	require.NoError(t, k.Topic("t").MoveLeader(0, k.Topic("t").Leader(0)))
 	require.Len(t, g.History(), before)
 	require.NotContains(t, k.Timeline(), "t-0 is led")
+}
+
+// TestSteeringAClosedCluster: what is done to a cluster that was closed by hand says so, at the line that did it.
+func TestSteeringAClosedCluster(t *testing.T) {
+	t.Parallel()
+	rec := &recorder{TB: t}
+	k := fakekafka.Start(rec, fakekafka.Topic("t", 1))
+	k.Close()
+	for what, call := range map[string]func(){
+		"Stop of broker 1":                   func() { _ = k.Broker(1).Restart() },
+		"Start of broker 1":                  func() { _ = k.Broker(1).Start() },
+		"On(Produce).Drop()":                 func() { k.On(fakekafka.Produce).Drop() },
+		"On(Produce).Hold()":                 func() { k.On(fakekafka.Produce).Hold() },
+		`Group("billing").Hold(Commit)`:      func() { k.Group("billing").Hold(fakekafka.Commit) },
+		`Group("billing").Hold(JoinBarrier)`: func() { k.Group("billing").Hold(fakekafka.JoinBarrier) },
+		"Produce to topic t":                 func() { _ = k.Topic("t").Produce(fakekafka.V("a")) },
+	} {
+		before := len(rec.errors())
+		call()
+		require.Contains(t, rec.errors()[before:], what+": the cluster is closed")
+	}
+	said := rec.errors()
+	require.Equal(t, said, rec.end()) // and no rule "never acted"
+}
+
+// TestRequestsThatCannotBeAskedFor: an Await of them fails at once.
+func TestRequestsThatCannotBeAskedFor(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.WaitLimit(time.Hour))
+	require.EqualError(t, k.Requests(fakekafka.API(999)).Counted(t.Context(), 1),
+		"fakekafka: wanted 1 requests (key 999): there is no API 999: give one of the constants here, such as Fetch, or AnyAPI")
+	require.EqualError(t, k.Requests(fakekafka.Fetch).Counted(t.Context(), -1), "fakekafka: wanted -1 requests (Fetch): give a number from 0 on")
 }

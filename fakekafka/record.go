@@ -3,6 +3,7 @@ package fakekafka
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,6 +67,29 @@ func (r Record) String() string {
 	}
 	return b.String()
 }
+
+// wanted is String with what else the record is to have: the partition, and the time.
+func (r Record) wanted() string {
+	text := r.String()
+	if r.placed {
+		text += fmt.Sprintf(" on partition %d", r.Partition)
+	}
+	if !r.Timestamp.IsZero() {
+		text += " at " + timeText(r.Timestamp)
+	}
+	return text
+}
+
+// beside is String of a record that was read, with its time where one of those that are wanted has one.
+func (r Record) beside(wanted []Record) string {
+	if slices.ContainsFunc(wanted, func(w Record) bool { return !w.Timestamp.IsZero() }) {
+		return r.String() + " at " + timeText(r.Timestamp)
+	}
+	return r.String()
+}
+
+// timeText shows a time as exactly as Kafka keeps it.
+func timeText(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 // bytesText shows bytes as text where they are short and printable.
 func bytesText(v []byte) string {

@@ -2,6 +2,7 @@ package fakekafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,36 +14,76 @@ import (
 )
 
 // RequestQuery asks the log of requests: what clients have sent since the cluster started.
+//
+// What can't be asked for (an API that there isn't, a broker that there isn't, no name) fails the test when the answer is asked for.
 type RequestQuery struct {
-	k *Cluster
-	q broker.RequestQuery
+	k     *Cluster
+	q     broker.RequestQuery
+	wrong error // what can't be asked for
 }
 
 // Requests begins a query for requests of one API; [AnyAPI] takes all.
 func (k *Cluster) Requests(api API) *RequestQuery {
-	return &RequestQuery{k, broker.RequestQuery{Key: wire.Key(api)}}
+	q := &RequestQuery{k: k, q: broker.RequestQuery{Key: wire.Key(api)}}
+	if api != AnyAPI && !knownAPI(api.String()) {
+		q.refuse("", noAPI(api))
+	}
+	return q
+}
+
+// refuse notes the first thing that can't be asked for.
+func (q *RequestQuery) refuse(call string, err error) {
+	if q.wrong == nil {
+		q.wrong = fmt.Errorf("%s%w", call, err)
+	}
+}
+
+// checked reports what can't be asked for.
+func (q *RequestQuery) checked() error {
+	q.k.mark.Helper()
+	if q.wrong == nil {
+		return nil
+	}
+	return q.k.steered("Requests("+q.text()+")", q.wrong)
 }
 
 // From takes only requests of this client, by client.id.
 func (q *RequestQuery) From(client string) *RequestQuery {
+	if client == "" {
+		q.refuse("From: ", errNamesNothing)
+	}
 	q.q.Client = client
 	return q
 }
 
 // Group takes only requests of members of this group.
 func (q *RequestQuery) Group(id string) *RequestQuery {
+	if id == "" {
+		q.refuse("Group: ", errNamesNothing)
+	}
 	q.q.Group = id
 	return q
 }
 
 // Broker takes only requests to this broker, by node id.
 func (q *RequestQuery) Broker(id int) *RequestQuery {
+	if n := len(q.k.Addrs()); id < 1 || id > n {
+		q.refuse("", noBroker(id, n))
+	}
 	q.q.Broker = int32(id)
 	return q
 }
 
 // Count is how many there were.
 func (q *RequestQuery) Count() int {
+	q.k.mark.Helper()
+	if q.checked() != nil {
+		return 0
+	}
+	return q.count()
+}
+
+func (q *RequestQuery) count() int {
 	n, _ := q.k.b.Requests(q.q)
 	return n
 }
@@ -50,8 +91,14 @@ func (q *RequestQuery) Count() int {
 // Counted waits until there were at least n; the context bounds the wait.
 func (q *RequestQuery) Counted(ctx context.Context, n int) error {
 	what := fmt.Sprintf("%d requests (%s)", n, q.text())
+	switch {
+	case q.wrong != nil:
+		return fmt.Errorf("fakekafka: wanted %s: %w", what, q.wrong)
+	case n < 0:
+		return fmt.Errorf("fakekafka: wanted %s: give a number from 0 on", what)
+	}
 	err := q.k.await(ctx, what, func() (bool, string) {
-		have := q.Count()
+		have := q.count()
 		return have >= n, fmt.Sprint(have)
 	})
 	if err != nil {
@@ -87,6 +134,16 @@ func (q *RequestQuery) AwaitCount(tb testing.TB, n int) {
 	check(tb, q.Counted(ctx, n))
 }
 
+var errNamesNothing = errors.New("what is given names nothing: give a name, or leave it out")
+
+func noAPI(api API) error {
+	return fmt.Errorf("there is no API %d: give one of the constants here, such as %s, or AnyAPI", int16(api), Fetch)
+}
+
+func noBroker(id, brokers int) error {
+	return fmt.Errorf("there is no broker %d; node ids are 1 to %d", id, brokers)
+}
+
 // text says what is asked for.
 func (q *RequestQuery) text() string {
 	what := "any API"
@@ -117,6 +174,10 @@ type RequestEntry struct {
 
 // List gives them in order of arrival. Of a connection that sent more than 4096 the older ones are only counted.
 func (q *RequestQuery) List() []RequestEntry {
+	q.k.mark.Helper()
+	if q.checked() != nil {
+		return nil
+	}
 	_, recent := q.k.b.Requests(q.q)
 	list := make([]RequestEntry, len(recent))
 	for i, e := range recent {

@@ -46,7 +46,10 @@ func (g *Group) Hold(step Step) *Hold {
 	}
 	if s := groupsStep(step); s != "" {
 		h := &Hold{k: g.k, group: g, step: step}
-		_ = g.k.steered(h.Name(), g.k.b.HoldGroup(g.id, s))
+		if g.k.steered(h.Name(), g.k.b.HoldGroup(g.id, s)) != nil {
+			h.once.Do(func() {}) // there is nothing to release
+			return h
+		}
 		g.k.holds.add(h)
 		return h
 	}
@@ -58,6 +61,10 @@ func (g *Group) Hold(step Step) *Hold {
 		return h
 	}
 	h.rule = &broker.Rule{Key: key, Partition: -1, Group: g.id, Internal: true, Name: h.gate.Name, When: when, Action: broker.Action{Hold: h.gate}}
+	if err := g.k.b.CheckOpen(); err != nil {
+		_ = g.k.steered(h.gate.Name, err)
+		return h
+	}
 	g.k.b.AddRule(h.rule)
 	g.k.holds.add(h)
 	return h

@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// Timeline is the group's history for a reader: when, at which epoch, who, what and why. A failing test prints it by itself.
+// Timeline is the group's history for a reader: when, at which epoch, who, what and why; with it stands what the test did meanwhile to the time, to brokers, and to
+// clients that are in the group. A failing test prints it by itself.
 func (g *Group) Timeline() string {
-	return g.head() + "\n" + timeline(g.History(), g.k.b.StartedAt(), 0, "")
+	return g.head() + "\n" + timeline(g.k.b.HistoryAround(g.id), g.k.b.StartedAt(), 0, "")
 }
 
 // failureEvents is how much of a timeline a failure shows: a thousand members write thousands of lines.
@@ -46,7 +47,7 @@ func (g *Group) recent(events []Event, known int) string {
 
 // unshown is the part of the timeline that no failure of the test has shown; "" for none.
 func (g *Group) unshown() string {
-	events := g.History()
+	events := g.k.b.HistoryAround(g.id)
 	known := g.k.shown.of(g.id)
 	switch {
 	case known == 0:

@@ -210,185 +210,55 @@ func (t *TopicHandle) tooFew(n int) bool {
 	return most < n
 }
 
-// Expectation is a list of wanted records and how their order counts: see [InOrder], [PerKey] and [AnyOrder].
-type Expectation struct {
-	order string
-	want  []Record
-}
-
-const inOrder = "in order"
-
-// InOrder wants just these records next, in this order: of a topic with several partitions, partition by partition.
-func InOrder(records ...Record) Expectation { return Expectation{inOrder, records} }
-
-// PerKey wants these records in this order for each key; records of different keys may come in any order.
-func PerKey(records ...Record) Expectation { return Expectation{"in order for each key", records} }
-
-// AnyOrder wants these records, in any order.
-func AnyOrder(records ...Record) Expectation { return Expectation{"in any order", records} }
-
-// match looks for the wanted records among those not seen yet. never is true where more records can't help.
-func (e Expectation) match(unseen []Record) (matched []Record, diff string, never bool) {
-	switch e.order {
-	case inOrder:
-		return e.matchInOrder(unseen)
-	case "in any order":
-		byContent := map[content][]Record{}
-		for _, r := range unseen {
-			byContent[contentOf(r)] = append(byContent[contentOf(r)], r)
-		}
-		return e.matchEach(unseen, func(i int) []Record { return byContent[contentOf(e.want[i])] })
-	default:
-		return e.matchPerKey(unseen)
-	}
-}
-
-// content is key and value of a record; null is not empty.
-type content struct {
-	key, value       string
-	hasKey, hasValue bool
-}
-
-func contentOf(r Record) content {
-	return content{string(r.Key), string(r.Value), r.Key != nil, r.Value != nil}
-}
-
-func (e Expectation) matchInOrder(unseen []Record) (matched []Record, diff string, never bool) {
-	ok := true
-	var lines []string
-	for i, want := range e.want {
-		switch {
-		case i >= len(unseen):
-			ok = false
-			lines = append(lines, fmt.Sprintf("  - %s   (missing)", want))
-		case want.is(unseen[i]):
-			matched = append(matched, unseen[i])
-			lines = append(lines, fmt.Sprintf("    %s   (%s)", want, where(unseen[i])))
-		default:
-			ok, never = false, never || unseen[i].Partition == 0 // before records of later partitions others may still come
-			lines = append(lines, fmt.Sprintf("  - %s", want), fmt.Sprintf("  + %s   (%s)", unseen[i], where(unseen[i])))
-		}
-	}
-	if ok {
-		return matched, "", false
-	}
-	return nil, strings.Join(lines, "\n") + rest(unseen, len(e.want)), never
-}
-
-// rest lists records behind the ones that were compared.
-func rest(unseen []Record, from int) string {
-	var b strings.Builder
-	for i := from; i < len(unseen); i++ {
-		if i == from+20 {
-			fmt.Fprintf(&b, "\n    … and %d more", len(unseen)-i)
-			break
-		}
-		fmt.Fprintf(&b, "\n    %s   (%s, not compared)", unseen[i], where(unseen[i]))
-	}
-	return b.String()
-}
-
-func where(r Record) string { return fmt.Sprintf("partition %d offset %d", r.Partition, r.Offset) }
-
-// matchEach finds a record for each wanted one.
-func (e Expectation) matchEach(unseen []Record, candidates func(i int) []Record) (matched []Record, diff string, never bool) {
-	taken := map[[2]int64]bool{}
-	var missing []string
-	for i, want := range e.want {
-		found := false
-		for _, r := range candidates(i) {
-			at := [2]int64{int64(r.Partition), r.Offset}
-			if !taken[at] && want.is(r) {
-				taken[at], found = true, true
-				matched = append(matched, r)
-				break
-			}
-		}
-		if !found {
-			missing = append(missing, fmt.Sprintf("  - %s   (missing)", want))
-		}
-	}
-	if len(missing) == 0 {
-		return matched, "", false
-	}
-	var others []string
-	for _, r := range unseen {
-		if !taken[[2]int64{int64(r.Partition), r.Offset}] && len(others) < 20 {
-			others = append(others, fmt.Sprintf("  + %s   (%s)", r, where(r)))
-		}
-	}
-	return nil, fmt.Sprintf("%d of %d\n%s", len(matched), len(e.want), strings.Join(append(missing, others...), "\n")), false
-}
-
-// matchPerKey wants the next records of each key to be the wanted ones of that key, in order.
-func (e Expectation) matchPerKey(unseen []Record) (matched []Record, diff string, never bool) {
-	key := func(r Record) content { return content{key: string(r.Key), hasKey: r.Key != nil} }
-	byKey := map[content][]Record{}
-	for _, r := range unseen {
-		byKey[key(r)] = append(byKey[key(r)], r)
-	}
-	nth := map[content]int{}
-	return e.matchEach(unseen, func(i int) []Record {
-		k := key(e.want[i])
-		n := nth[k]
-		nth[k]++
-		if n >= len(byKey[k]) {
-			return nil
-		}
-		return byKey[k][n : n+1]
-	})
-}
-
-// hasRecords looks for the wanted records among the unseen ones and marks them as seen.
-func (t *TopicHandle) hasRecords(e Expectation) (ok bool, saw string, never bool) {
+// hasRecords looks for the wanted records among the unseen ones and marks them as seen. saw is nil where ok is true.
+func (t *TopicHandle) hasRecords(e Expectation) (ok bool, saw func() string, never bool) {
 	m := &t.k.topics
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	unseen, err := t.unseen()
 	if err != nil {
-		return false, err.Error(), false
+		return false, func() string { return "    " + err.Error() }, false
 	}
 	matched, diff, never := e.match(unseen)
-	if matched == nil && len(e.want) > 0 {
+	if diff != nil {
 		return false, diff, never
 	}
 	id, _, _ := t.k.b.TopicID(t.name)
 	for _, r := range matched {
 		m.of(seenKey{id, r.Partition}).more[r.Offset] = true
 	}
-	return true, "", false
+	return true, nil, false
 }
 
 // Has waits for records; the context bounds the wait. It ends at once where no further record could help.
 func (t *TopicHandle) Has(ctx context.Context, e Expectation) error {
-	var mismatch error
-	few := false // then the records were not read
+	var saw func() string
+	few, never := false, false // few: then the records were not read
 	wanted := fmt.Sprintf("topic %s to hold, %s, %s", t.name, e.order, count(len(e.want), "record"))
-	err := t.k.await(ctx, wanted, func() (bool, string) {
+	err := t.k.await(ctx, wanted, func() (ok bool, _ string) {
 		// Or else each of thousands of records that come one by one would have all before it read again.
 		if few = e.order != inOrder && t.tooFew(len(e.want)); few {
 			return false, ""
 		}
-		ok, saw, never := t.hasRecords(e)
-		if never {
-			mismatch = fmt.Errorf("wanted %s; there was:\n%s", wanted, saw)
-		}
-		return ok || never, "\n" + saw
+		ok, saw, never = t.hasRecords(e)
+		return ok || never, ""
 	})
-	switch {
-	case mismatch != nil:
-		err = mismatch
-	case err != nil && few:
-		ok, saw, _ := t.hasRecords(e)
-		if ok { // in the last moment
+	if err != nil && few {
+		var ok bool
+		if ok, saw, _ = t.hasRecords(e); ok { // in the last moment
 			return nil
 		}
-		err = fmt.Errorf("%w\n%s", err, saw)
 	}
-	if err != nil {
+	switch {
+	case never:
+		return fmt.Errorf("fakekafka: wanted %s; there was:\n%s", wanted, saw())
+	case err == nil:
+		return nil
+	}
+	if saw == nil {
 		return fmt.Errorf("fakekafka: %w", err)
 	}
-	return nil
+	return fmt.Errorf("fakekafka: %w\n%s", err, saw())
 }
 
 // AwaitRecords waits until the topic holds the wanted records among those that no earlier call has seen: AwaitRecords(t, InOrder(KV("a", "1"))). A mismatch that
@@ -402,7 +272,7 @@ func (t *TopicHandle) AwaitRecords(tb testing.TB, e Expectation) {
 func (t *TopicHandle) RequireRecords(tb testing.TB, e Expectation) {
 	tb.Helper()
 	if ok, saw, _ := t.hasRecords(e); !ok {
-		tb.Fatalf("fakekafka: wanted topic %s to hold, %s, %s; there was:\n%s", t.name, e.order, count(len(e.want), "record"), saw)
+		tb.Fatalf("fakekafka: wanted topic %s to hold, %s, %s; there was:\n%s", t.name, e.order, count(len(e.want), "record"), saw())
 	}
 }
 

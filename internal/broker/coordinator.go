@@ -270,9 +270,14 @@ func (co *coordinator) apply(now time.Time, sh *shard, e groups.Effects) {
 	for _, b := range e.Batches {
 		co.write(now, sh, b)
 	}
+	var refused []groups.Event
 	for _, r := range e.Replies {
 		if w := sh.waiting[r.Ticket]; w != nil {
 			delete(sh.waiting, r.Ticket)
+			if ev, ok := refusal(w.body, r.Response); ok {
+				ev.At, ev.ClientID = now, w.client.ID
+				refused = append(refused, ev)
+			}
 			w.tell(r.Response)
 		}
 	}
@@ -285,6 +290,11 @@ func (co *coordinator) apply(now time.Time, sh *shard, e groups.Effects) {
 		co.scripts.see(ev)
 		if ev.Kind == groups.EventAssigned {
 			co.c.assigned(ev)
+		}
+	}
+	for _, ev := range refused { // after the news of this step that may be why
+		if !co.c.history.repeats(ev) {
+			co.c.history.add(ev)
 		}
 	}
 	sh.Recycle(e)

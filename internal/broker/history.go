@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -9,7 +10,8 @@ import (
 
 // Kinds of events that are not the coordinator's.
 const (
-	EventFault         groups.EventKind = "fault" // a rule of the test acted on a request
+	EventFault         groups.EventKind = "fault"   // a rule of the test acted on a request
+	EventRefused       groups.EventKind = "refused" // a member's request was, by the coordinator
 	EventPaused        groups.EventKind = "paused"
 	EventResumed       groups.EventKind = "resumed"
 	EventBrokerStopped groups.EventKind = "broker stopped"
@@ -50,6 +52,20 @@ func (h *history) add(e groups.Event) {
 	h.n++
 }
 
+// repeats tells whether the same was added a moment ago: a client that goes on asking for what it doesn't get is told of once.
+func (h *history) repeats(e groups.Event) bool {
+	if len(h.chunks) == 0 {
+		return false
+	}
+	last := h.chunks[len(h.chunks)-1]
+	for i := len(last) - 1; i >= max(0, len(last)-16); i-- {
+		if o := &last[i]; o.Kind == e.Kind && o.Group == e.Group && o.ClientID == e.ClientID && o.Cause == e.Cause && maps.EqualFunc(o.Partitions, e.Partitions, slices.Equal[[]int32]) {
+			return true
+		}
+	}
+	return false
+}
+
 // historyAdd adds an event that is not of one group's coordinator. On the loop.
 func (c *Cluster) historyAdd(kind groups.EventKind, client, cause string) {
 	c.history.add(groups.Event{At: c.clock.Now(), Kind: kind, ClientID: client, Cause: cause})
@@ -66,6 +82,30 @@ func (c *Cluster) note(e groups.Event) {
 // History is what happened to a group, and to the cluster at large, in order; "" for everything. From off the loop.
 func (c *Cluster) History(group string) (events []groups.Event) {
 	c.loop.look(func() { events = c.HistoryNow(group) })
+	return events
+}
+
+// HistoryAround is a group's History, and between its events what the test did to the time, to brokers and to the group's clients: for a reader. From off the loop.
+func (c *Cluster) HistoryAround(group string) (events []groups.Event) {
+	c.loop.look(func() {
+		clients := map[string]bool{"": true} // "": all are cut off
+		for _, some := range c.history.chunks {
+			for i := range some {
+				e := &some[i]
+				switch {
+				case e.Group == group:
+					clients[e.ClientID] = true
+				case len(events) == 0 || e.Group != "":
+					continue // not yet of interest, or another group's
+				case e.Kind == EventTimeMoved || e.Kind == EventBrokerStopped || e.Kind == EventBrokerStarted:
+				case (e.Kind == EventPaused || e.Kind == EventResumed) && clients[e.ClientID]:
+				default:
+					continue
+				}
+				events = append(events, *e)
+			}
+		}
+	})
 	return events
 }
 

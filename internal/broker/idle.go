@@ -30,7 +30,7 @@ func (c *Cluster) Busy() []string {
 	for _, n := range c.nodes {
 		for _, cn := range n.connections() {
 			if cn.doing.Load() == handles {
-				busy = append(busy, fmt.Sprintf("a request of client %q at broker %d is in flight", cn.clientID(), n.id))
+				busy = append(busy, fmt.Sprintf("%s of client %q at broker %d is in flight", cn.requests.last(), cn.clientID(), n.id))
 			}
 		}
 	}

@@ -92,6 +92,20 @@ func groupOf(req kmsg.Request) string {
 	return ""
 }
 
+// last names the latest request, for messages.
+func (l *requestLog) last() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.recent) == 0 {
+		return "request"
+	}
+	at := len(l.recent) - 1
+	if l.next > 0 {
+		at = l.next - 1
+	}
+	return l.recent[at].key.String()
+}
+
 // put adds an entry. With l.mu held.
 func (l *requestLog) put(e logged) {
 	if l.recent == nil {

@@ -1,0 +1,58 @@
+package fakekafka_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fakekafka/fakekafka/fakekafka"
+)
+
+// words is a text without its layout.
+func words(text string) string { return strings.Join(strings.Fields(text), " ") + " " }
+
+// TestTimelineTellsOfRefusals: that a member was turned away, or its commit, is in the timeline; that it asks again is not.
+func TestTimelineTellsOfRefusals(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+	g := k.Group("billing")
+	a := k.Join("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}, Assignors: []string{"range"}})
+	g.AwaitStable(t, 1)
+	b := k.Join("billing", fakekafka.Member{ClientID: "b", Topics: []string{"orders"}, Assignors: []string{"cooperative-sticky"}})
+	require.Error(t, b.Err())
+	require.NoError(t, a.FallSilent())
+	require.NoError(t, g.Member("a").Evict())
+	for range 3 {
+		require.Equal(t, fakekafka.UnknownMemberID, a.Commit("orders", 1, 5))
+	}
+	text := words(g.Timeline())
+	require.Contains(t, text, "b refused: JoinGroup was answered INCONSISTENT_GROUP_PROTOCOL +")
+	require.Equal(t, 1, strings.Count(text, "a refused orders 1: OffsetCommit was answered UNKNOWN_MEMBER_ID "), text)
+	require.NotContains(t, text, "MEMBER_ID_REQUIRED") // a step of the protocol
+}
+
+// TestTimelineOfAGroupHasWhatTheTestDid: between a group's events stands what the test did to the time, to brokers and to the group's clients, and to no others.
+func TestTimelineOfAGroupHasWhatTheTestDid(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2), fakekafka.Brokers(2))
+	g := k.Group("billing")
+	require.NoError(t, k.FastForward(time.Second)) // before the group
+	k.Join("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}})
+	k.Join("shipping", fakekafka.Member{ClientID: "stranger", Topics: []string{"orders"}})
+	g.AwaitStable(t, 1)
+	k.Group("shipping").AwaitStable(t, 1)
+	require.NoError(t, g.Member("a").Pause())
+	require.NoError(t, k.Group("shipping").Member("stranger").Pause())
+	require.NoError(t, k.FastForward(20*time.Second))
+	require.NoError(t, g.Member("a").Resume())
+	require.NoError(t, k.Broker(2).Restart())
+	text := words(g.Timeline())
+	for _, line := range []string{"a paused: pause of a ", "time moved: FastForward(20s) ", "a resumed: end of the pause of a ", "broker stopped: broker 2", "broker started: broker 2"} {
+		require.Contains(t, text, line)
+	}
+	require.NotContains(t, text, "stranger")
+	require.NotContains(t, text, "FastForward(1s)")
+	require.Contains(t, k.Group("nobody").Timeline(), "(nothing has happened)")
+}

@@ -1,0 +1,76 @@
+package broker
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// refusal is the event that a coordinator refused what a member asked for: to who reads a timeline that is why a member isn't there, or why its commit didn't
+// count. Answers that are a step of the protocol, or of a coordinator's move, are none.
+func refusal(body kmsg.Request, answer kmsg.Response) (groups.Event, bool) {
+	var group string
+	var code int16
+	var refused refusedOffsets
+	switch req := body.(type) {
+	case *kmsg.JoinGroupRequest:
+		group, code = req.Group, answer.(*kmsg.JoinGroupResponse).ErrorCode
+		if wire.Code(code) == wire.MemberIDRequired {
+			return groups.Event{}, false
+		}
+	case *kmsg.SyncGroupRequest:
+		group, code = req.Group, answer.(*kmsg.SyncGroupResponse).ErrorCode
+	case *kmsg.HeartbeatRequest:
+		group, code = req.Group, answer.(*kmsg.HeartbeatResponse).ErrorCode
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		group, code = req.Group, answer.(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode
+	case *kmsg.OffsetCommitRequest:
+		group = req.Group
+		for _, t := range answer.(*kmsg.OffsetCommitResponse).Topics {
+			for _, p := range t.Partitions {
+				refused.add(t.Topic, p.Partition, p.ErrorCode)
+			}
+		}
+		code = refused.code
+	case *kmsg.TxnOffsetCommitRequest:
+		group = req.Group
+		for _, t := range answer.(*kmsg.TxnOffsetCommitResponse).Topics {
+			for _, p := range t.Partitions {
+				refused.add(t.Topic, p.Partition, p.ErrorCode)
+			}
+		}
+		code = refused.code
+	default:
+		return groups.Event{}, false
+	}
+	switch wire.Code(code) {
+	case wire.None, wire.NotCoordinator, wire.CoordinatorLoadInProgress, wire.CoordinatorNotAvailable:
+		return groups.Event{}, false
+	case wire.RebalanceInProgress:
+		if refused.code == 0 { // it is told to rebalance
+			return groups.Event{}, false
+		}
+	}
+	return groups.Event{Group: group, Kind: EventRefused, Partitions: refused.partitions, Cause: wire.Key(body.Key()).String() + " was answered " + wire.Code(code).String()}, true
+}
+
+// refusedOffsets are the partitions of a commit that were answered an error: the first one that there is, if there are several.
+type refusedOffsets struct {
+	code       int16
+	partitions map[string][]int32
+}
+
+func (r *refusedOffsets) add(topic string, partition int32, code int16) {
+	if code == 0 || r.code != 0 && r.code != code {
+		return
+	}
+	r.code = code
+	if topic == "" { // newer clients name it by its id alone
+		return
+	}
+	if r.partitions == nil {
+		r.partitions = map[string][]int32{}
+	}
+	r.partitions[topic] = append(r.partitions[topic], partition)
+}
