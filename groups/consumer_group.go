@@ -41,9 +41,10 @@ type consumerGroup struct {
 
 // consumerSoft is what of a group is not in the log.
 type consumerSoft struct {
-	// metadataSeen is the version of the metadata that the stored hash was last compared with; -1: not yet.
-	metadataSeen int64
-	hash         hashCache
+	// metadataStale asks the next heartbeat to compare the stored hash with the topics there are: a subscribed one changed, or the group is
+	// new or was loaded. A hash that differs for another reason (an expression went without a bump) is not noticed.
+	metadataStale bool
+	hash          hashCache
 	// waiting are the requests that wait for the target that the end of this turn computes.
 	waiting []*beat
 	// unreleased says which held heartbeat waits for a partition to become free.
@@ -112,7 +113,7 @@ func newConsumerGroup(id string) *consumerGroup {
 		votes:            make(map[string]int),
 		classicProtocols: make(map[string]int),
 		stableAt:         make(map[int32]int),
-		consumerSoft:     consumerSoft{metadataSeen: -1},
+		consumerSoft:     consumerSoft{metadataStale: true},
 	}
 }
 

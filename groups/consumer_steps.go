@@ -20,7 +20,7 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 	// What the group is taken for by a target that is due already: see takeForHomogeneous.
 	wasHomogeneous := g != nil && g.assignmentEpoch < g.groupEpoch && g.homogeneous()
 	epoch := int32(0)
-	if g != nil && g.metadataSeen == s.meta.Version() {
+	if g != nil && !g.metadataStale {
 		epoch = g.groupEpoch
 	}
 	regex, r := regexChange(g, was.regex, attributes.regex)
@@ -148,11 +148,15 @@ func (s *Shard) subscribesToAny(g *consumerGroup, m *consumerMember) bool {
 
 // maybeBump moves the group's epoch by one if asked, or if the subscribed topics changed since the stored hash.
 func (s *Shard) maybeBump(tx *consumerTx, g *consumerGroup, bump bool, cause string) {
-	version := s.meta.Version()
-	if !bump && g.metadataSeen == version {
+	if !bump && !g.metadataStale {
 		return
 	}
-	tx.onDone = append(tx.onDone, func() { g.metadataSeen = version })
+	tx.onDone = append(tx.onDone, func() { g.metadataStale = false })
+	s.bumpIfMoved(tx, g, bump, cause)
+}
+
+// bumpIfMoved compares the metadata hash, whether or not anything asked for that.
+func (s *Shard) bumpIfMoved(tx *consumerTx, g *consumerGroup, bump bool, cause string) {
 	hash := s.metadataHash(g)
 	if hash != g.metadataHash && !bump {
 		bump, cause = true, "the subscribed topics changed"
@@ -163,6 +167,7 @@ func (s *Shard) maybeBump(tx *consumerTx, g *consumerGroup, bump bool, cause str
 	epoch := g.groupEpoch + 1
 	tx.putGroup(epoch, hash)
 	tx.onDone = append(tx.onDone, func() {
+		g.metadataStale = false
 		s.emit(Event{Group: g.id, Kind: EventEpoch, Epoch: epoch, Cause: cause})
 		s.markChanged(g)
 	})

@@ -220,7 +220,7 @@ func (s *Shard) resolveRegexes(g *consumerGroup) {
 		}
 		tx.putRegex(expression, now)
 	}
-	s.maybeBump(tx, g, len(changed) > 0, strings.Join(changed, ", "))
+	s.bumpIfMoved(tx, g, len(changed) > 0, strings.Join(changed, ", "))
 	tx.commit()
 }
 

@@ -114,7 +114,7 @@ func (s *Shard) assignLater(g *consumerGroup, d time.Duration) {
 
 // releaseNews lets those heartbeats go whose members have something to hear.
 func (s *Shard) releaseNews(g *consumerGroup) {
-	stale := g.metadataSeen != s.meta.Version()
+	stale := g.metadataStale
 	if stale || g.heldAt != g.assignmentEpoch {
 		for _, id := range slices.Clone(g.order) {
 			m := g.members[id]
@@ -267,6 +267,7 @@ func (s *Shard) consumerMetadataChanged(old Metadata) {
 		if g == nil || g.empty() {
 			continue
 		}
+		g.metadataStale = g.metadataStale || s.subscribedTopicsChanged(g, old)
 		s.rememberDeleted(g, old)
 		if len(s.held) == 0 {
 			continue
@@ -278,6 +279,26 @@ func (s *Shard) consumerMetadataChanged(old Metadata) {
 			s.maybeResolve(g, g.resolutions(), g.principal, false)
 		}
 	}
+}
+
+// subscribedTopicsChanged says whether a topic that the group subscribes to came, went, grew or moved to other racks.
+func (s *Shard) subscribedTopicsChanged(g *consumerGroup, old Metadata) bool {
+	changed := func(name string) bool {
+		was, existed := old.Topic(name)
+		is, exists := s.meta.Topic(name)
+		return existed != exists || was.ID != is.ID || was.Partitions != is.Partitions || !slices.EqualFunc(was.Racks, is.Racks, slices.Equal)
+	}
+	for name := range g.nameUsers {
+		if changed(name) {
+			return true
+		}
+	}
+	for name := range g.regexTopics {
+		if changed(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // rememberDeleted keeps the names of topics that a group has partitions of and that are gone.
