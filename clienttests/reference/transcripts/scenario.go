@@ -50,3 +50,15 @@ type Step struct {
 	Times     int               `json:"times,omitempty"`
 	Expect    json.RawMessage   `json:"expect,omitempty"`
 }
+
+// what names the step in messages.
+func (s *Step) what() string {
+	what := s.API
+	if what == "" {
+		what = s.Await + s.Pending + s.Drop
+	}
+	if s.Note != "" {
+		what += " (" + s.Note + ")"
+	}
+	return what
+}

@@ -1,14 +1,88 @@
 package main
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"fmt"
+	"maps"
 	"net"
 	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
+
+var freshRE = regexp.MustCompile(`\$(\{)?((?:group|topic|txn)[0-9]*)\b`)
+
+// freshNames gives every placeholder of a group, topic or transactional id in the file a name that no run had before. It answers the
+// groups' placeholders.
+func (r *runner) freshNames(raw []byte) (groups []string) {
+	run := randHex(4)
+	for _, m := range freshRE.FindAllStringSubmatch(string(raw), -1) {
+		name := "$" + m[2]
+		if _, ok := r.env.vals[name]; ok || strings.HasSuffix(m[2], "_id") {
+			continue
+		}
+		kind := strings.TrimRight(m[2], "0123456789")
+		r.env.vals[name] = fmt.Sprintf("%s-%s-%s", kind, run, m[2])
+		if kind == "group" {
+			groups = append(groups, name)
+		}
+	}
+	return groups
+}
+
+func randHex(n int) string {
+	b := make([]byte, n)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+// setUp does what comes before the first step: topics are made, blobs built, and the coordinators of all groups and transactional ids waited for.
+func (r *runner) setUp(groups []string) error {
+	if err := r.topics(); err != nil {
+		return fmt.Errorf("setup: %w", err)
+	}
+	if err := r.blobs(); err != nil {
+		return err
+	}
+	for _, n := range groups {
+		if err := r.ready(r.env.vals[n]); err != nil {
+			return fmt.Errorf("setup of %s (the player asks FindCoordinator v4, then DescribeGroups v5 until it answers without error): %w", n, err)
+		}
+	}
+	for n, v := range r.env.vals {
+		if strings.HasPrefix(n, "$txn") && v != "" {
+			if err := r.readyTxn(v); err != nil {
+				return fmt.Errorf("setup of %s (the player asks FindCoordinator v4, then DescribeTransactions v0 until it answers twice): %w", n, err)
+			}
+		}
+	}
+	return nil
+}
+
+// blobs builds the scenario's byte values, in the order of their names.
+func (r *runner) blobs() error {
+	for _, n := range slices.Sorted(maps.Keys(r.sc.Blobs)) {
+		j, err := parseJSON(r.sc.Blobs[n])
+		if err != nil {
+			return err
+		}
+		if j, err = r.env.subst(j); err != nil {
+			return err
+		}
+		b, err := makeBlob(j)
+		if err != nil {
+			return fmt.Errorf("blob %s: %w", n, err)
+		}
+		r.env.vals[n] = bytesToText(b)
+	}
+	return nil
+}
 
 // topics makes the scenario's topics and waits until their leaders serve them, so that no step meets a broker that is still learning of them.
 func (r *runner) topics() error {
