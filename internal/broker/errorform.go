@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"reflect"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/groups"
@@ -44,9 +46,7 @@ func errorWithText(body kmsg.Request, code wire.Code, text string) answer {
 			return offsetFetchErrors(req, code)
 		}
 	case *kmsg.HeartbeatRequest: // groups.Refuse has another one say COORDINATOR_LOAD_IN_PROGRESS
-		resp := req.ResponseKind().(*kmsg.HeartbeatResponse)
-		resp.ErrorCode = int16(code)
-		return resp
+		return topError(req, code, "")
 	}
 	if resp := dataErrorForm(body, code); resp != nil {
 		return resp
@@ -55,6 +55,17 @@ func errorWithText(body kmsg.Request, code wire.Code, text string) answer {
 		return resp
 	}
 	return groups.Refuse(body, int16(code))
+}
+
+// topError is the form of an API that has its error at the top of the answer and nowhere else. kmsg calls the fields the same everywhere.
+func topError(body kmsg.Request, code wire.Code, text string) kmsg.Response {
+	resp := body.ResponseKind()
+	top := reflect.ValueOf(resp).Elem()
+	top.FieldByName("ErrorCode").SetInt(int64(code))
+	if m := top.FieldByName("ErrorMessage"); m.IsValid() {
+		m.Set(reflect.ValueOf(message(text)))
+	}
+	return resp
 }
 
 // leaveErrors has the error at each member, where LeaveGroup has those about a member from v3 on.

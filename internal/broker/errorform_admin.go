@@ -114,47 +114,16 @@ func aboutPartition(code wire.Code) bool {
 // clusterErrorForm: the requests that have their error at the top.
 func clusterErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Response {
 	switch req := body.(type) {
-	case *kmsg.ApiVersionsRequest:
-		resp := req.ResponseKind().(*kmsg.ApiVersionsResponse)
-		resp.ErrorCode = int16(code)
-		return resp
 	case *kmsg.DescribeClusterRequest:
 		return describeClusterError(req, code, text)
 	case *kmsg.DescribeQuorumRequest:
 		if code == wire.UnknownTopicOrPartition {
 			return noQuorum(req)
 		}
-		resp := req.ResponseKind().(*kmsg.DescribeQuorumResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
-		return resp
-	case *kmsg.UpdateFeaturesRequest:
-		resp := req.ResponseKind().(*kmsg.UpdateFeaturesResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
-		return resp
-	case *kmsg.UnregisterBrokerRequest:
-		resp := req.ResponseKind().(*kmsg.UnregisterBrokerResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
-		return resp
-	case *kmsg.AddRaftVoterRequest:
-		resp := req.ResponseKind().(*kmsg.AddRaftVoterResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
-		return resp
-	case *kmsg.RemoveRaftVoterRequest:
-		resp := req.ResponseKind().(*kmsg.RemoveRaftVoterResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
-		return resp
-	case *kmsg.GetTelemetrySubscriptionsRequest:
-		resp := req.ResponseKind().(*kmsg.GetTelemetrySubscriptionsResponse)
-		resp.ErrorCode = int16(code)
-		return resp
-	case *kmsg.PushTelemetryRequest:
-		resp := req.ResponseKind().(*kmsg.PushTelemetryResponse)
-		resp.ErrorCode = int16(code)
-		return resp
-	case *kmsg.ListConfigResourcesRequest:
-		resp := req.ResponseKind().(*kmsg.ListConfigResourcesResponse)
-		resp.ErrorCode = int16(code)
-		return resp
+		return topError(body, code, text)
+	case *kmsg.ApiVersionsRequest, *kmsg.UpdateFeaturesRequest, *kmsg.UnregisterBrokerRequest, *kmsg.AddRaftVoterRequest, *kmsg.RemoveRaftVoterRequest,
+		*kmsg.GetTelemetrySubscriptionsRequest, *kmsg.PushTelemetryRequest, *kmsg.ListConfigResourcesRequest:
+		return topError(body, code, text)
 	}
 	return nil
 }
@@ -186,16 +155,14 @@ func configErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respon
 			resp.Resources = append(resp.Resources, o)
 		}
 		return resp
-	case *kmsg.DescribeClientQuotasRequest: // the entries are null, not empty
-		resp := req.ResponseKind().(*kmsg.DescribeClientQuotasResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
-		return resp
 	case *kmsg.AlterClientQuotasRequest:
 		resp := req.ResponseKind().(*kmsg.AlterClientQuotasResponse)
 		for _, w := range req.Entries {
 			resp.Entries = append(resp.Entries, quotaResult(w.Entity, refuse(code, "%s", text)))
 		}
 		return resp
+	case *kmsg.DescribeClientQuotasRequest: // the entries are null, not empty
+		return topError(body, code, text)
 	}
 	return nil
 }
@@ -203,18 +170,6 @@ func configErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respon
 // securityErrorForm: who one is and what one may do.
 func securityErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Response {
 	switch req := body.(type) {
-	case *kmsg.SASLHandshakeRequest:
-		resp := req.ResponseKind().(*kmsg.SASLHandshakeResponse)
-		resp.ErrorCode = int16(code)
-		return resp
-	case *kmsg.SASLAuthenticateRequest:
-		resp := req.ResponseKind().(*kmsg.SASLAuthenticateResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
-		return resp
-	case *kmsg.DescribeACLsRequest:
-		resp := req.ResponseKind().(*kmsg.DescribeACLsResponse)
-		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
-		return resp
 	case *kmsg.CreateACLsRequest:
 		resp := req.ResponseKind().(*kmsg.CreateACLsResponse)
 		for range req.Creations {
@@ -241,10 +196,6 @@ func securityErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Resp
 		resp := req.ResponseKind().(*kmsg.ExpireDelegationTokenResponse)
 		resp.ErrorCode, resp.ExpiryTimestamp = int16(code), -1
 		return resp
-	case *kmsg.DescribeDelegationTokenRequest:
-		resp := req.ResponseKind().(*kmsg.DescribeDelegationTokenResponse)
-		resp.ErrorCode = int16(code)
-		return resp
 	case *kmsg.DescribeUserSCRAMCredentialsRequest:
 		resp := req.ResponseKind().(*kmsg.DescribeUserSCRAMCredentialsResponse)
 		if len(req.Users) > 0 && (code == wire.ResourceNotFound || code == wire.DuplicateResource) { // about a user
@@ -263,6 +214,8 @@ func securityErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Resp
 			resp.Results = append(resp.Results, scramResult(user, refuse(code, "%s", text)))
 		}
 		return resp
+	case *kmsg.SASLHandshakeRequest, *kmsg.SASLAuthenticateRequest, *kmsg.DescribeACLsRequest, *kmsg.DescribeDelegationTokenRequest:
+		return topError(body, code, text)
 	}
 	return nil
 }
@@ -292,14 +245,6 @@ func transactionErrorForm(body kmsg.Request, code wire.Code) kmsg.Response {
 			resp.Topics = append(resp.Topics, t)
 		}
 		return resp
-	case *kmsg.AddOffsetsToTxnRequest:
-		resp := req.ResponseKind().(*kmsg.AddOffsetsToTxnResponse)
-		resp.ErrorCode = int16(code)
-		return resp
-	case *kmsg.EndTxnRequest:
-		resp := req.ResponseKind().(*kmsg.EndTxnResponse)
-		resp.ErrorCode = int16(code)
-		return resp
 	case *kmsg.WriteTxnMarkersRequest:
 		last := map[int64]int{} // of markers of one producer id only the last is answered
 		for i, w := range req.Markers {
@@ -324,10 +269,8 @@ func transactionErrorForm(body kmsg.Request, code wire.Code) kmsg.Response {
 			resp.TransactionStates = append(resp.TransactionStates, o)
 		}
 		return resp
-	case *kmsg.ListTransactionsRequest:
-		resp := req.ResponseKind().(*kmsg.ListTransactionsResponse)
-		resp.ErrorCode = int16(code)
-		return resp
+	case *kmsg.AddOffsetsToTxnRequest, *kmsg.EndTxnRequest, *kmsg.ListTransactionsRequest:
+		return topError(body, code, "")
 	}
 	return nil
 }

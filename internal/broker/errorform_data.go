@@ -85,9 +85,7 @@ func dataErrorForm(body kmsg.Request, code wire.Code) answer {
 		}
 		return resp
 	case *kmsg.DescribeLogDirsRequest:
-		resp := req.ResponseKind().(*kmsg.DescribeLogDirsResponse)
-		resp.ErrorCode = int16(code)
-		return resp
+		return topError(req, code, "")
 	}
 	return nil
 }
