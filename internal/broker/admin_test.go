@@ -78,7 +78,7 @@ func TestQuotaFilters(t *testing.T) {
 	require.ElementsMatch(t, []string{u, both}, find(false, quotaMatch{quotaUser, matchExact, name("u")}))
 	require.ElementsMatch(t, []string{u}, find(true, quotaMatch{quotaUser, matchExact, name("u")}))
 	require.ElementsMatch(t, []string{byDefault}, find(false, quotaMatch{quotaUser, matchNone, nil}))
-	require.ElementsMatch(t, []string{u, both}, find(false, quotaMatch{quotaUser, matchAny, nil}))
+	require.ElementsMatch(t, []string{u, byDefault, both}, find(false, quotaMatch{quotaUser, matchAny, nil}), "the default, too")
 	require.ElementsMatch(t, []string{both}, find(false, quotaMatch{quotaUser, matchAny, nil}, quotaMatch{quotaClient, matchAny, nil}))
 	for what, ms := range map[string][]quotaMatch{
 		"no type":             {{"", matchAny, nil}},

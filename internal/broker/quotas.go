@@ -155,7 +155,7 @@ type quotaMatch struct {
 const (
 	matchExact = 0
 	matchNone  = 1 // the default of the type
-	matchAny   = 2 // any name, the default not
+	matchAny   = 2 // any, the default of the type too
 )
 
 func checkQuotaFilter(ms []quotaMatch) *topicError {
@@ -206,6 +206,6 @@ func (m quotaMatch) matches(e *quotaEntity) bool {
 	case m.how == matchNone:
 		return p.name == nil
 	default:
-		return p.name != nil
+		return true
 	}
 }

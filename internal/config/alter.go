@@ -177,7 +177,11 @@ func applyOps(own map[string]string, r *Alteration, isList func(name string) boo
 			if !isList(s.Name) {
 				return nil, &Error{invalidConfig, fmt.Sprintf("Can't %s to key %s because its type is not LIST.", s.Op, s.Name)}
 			}
-			settings[s.Name] = changeList(settings[s.Name], *s.Value, s.Op)
+			list, set := settings[s.Name]
+			if !set { // of the setting itself: what the broker would give the resource doesn't matter
+				list = *topicDefs().byName[s.Name].fallback
+			}
+			settings[s.Name] = changeList(list, *s.Value, s.Op)
 		default:
 			return nil, &Error{wire.UnknownServerError, ""}
 		}

@@ -139,6 +139,7 @@ func (c *Cluster) checkDynamic(node int32, settings map[string]string, oneBroker
 		ifAny(names, checkReporters, "metric.reporters"),
 		ifAny(names, checkCordoned, "cordoned.log.dirs"),
 		ifAny(names, checkListenerProtocols, "listener.security.protocol.map"),
+		ifAny(names, refuseListeners, "listeners"),
 	} {
 		if err := check(after); err != nil {
 			return &Error{invalidRequest, err.Error()}
@@ -211,6 +212,11 @@ func checkCordoned(v *Values) error {
 		}
 	}
 	return nil
+}
+
+// refuseListeners: a broker of one process with its controller, as ours is to its clients, takes no other listeners at run time, as its own are among them.
+func refuseListeners(*Values) error {
+	return refusal("listeners can't be changed while the broker runs")
 }
 
 // checkListenerProtocols reads "NAME:PROTOCOL,NAME:PROTOCOL", which must have every listener of the broker.

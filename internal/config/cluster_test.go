@@ -377,3 +377,13 @@ func TestAnUnknownOperationFailsItsNeighbours(t *testing.T) {
 	require.Nil(t, res[0].Err, "the other one was refused before its unknown operation was reached")
 	require.Equal(t, invalidConfig, wire.Code(res[1].Err.Code))
 }
+
+func TestListenersStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	c := oneBroker(t, nil)
+	value := "PLAINTEXT://:1"
+	res := c.IncrementalAlter(1, []Alteration{{Type: BrokerResource, Name: "1", Settings: []AlterSetting{{Name: "listeners", Value: &value}}}},
+		func(string) bool { return false }, false)
+	require.NotNil(t, res[0].Err, "recorded from Kafka: a broker with its controller in it refuses any")
+	require.Equal(t, invalidRequest, res[0].Err.Code)
+}
