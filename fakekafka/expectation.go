@@ -171,7 +171,14 @@ func rest(unseen []Record, from int) string {
 	return b.String()
 }
 
-func where(r Record) string { return fmt.Sprintf("partition %d offset %d", r.Partition, r.Offset) }
+// where says where a record is, and what keeps it from consumers that read what is committed.
+func where(r Record) string {
+	text := fmt.Sprintf("partition %d offset %d", r.Partition, r.Offset)
+	if r.hidden != "" {
+		text += ", " + r.hidden
+	}
+	return text
+}
 
 // matchEach finds a record for each wanted one.
 func (e Expectation) matchEach(unseen []Record, candidates func(i int) []Record) (matched []Record, diff func() string, never bool) {

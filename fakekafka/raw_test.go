@@ -82,6 +82,59 @@ func (r *raw) cut(req kmsg.Request) {
 	require.Error(r.t, err)
 }
 
+// rawTxn is a transactional producer that asks for everything by itself.
+type rawTxn struct {
+	r        *raw
+	id       string
+	producer int64
+	epoch    int16
+	next     map[int32]int32 // sequence number of the next record, by partition
+}
+
+// transaction makes a transactional producer.
+func (r *raw) transaction(id string) *rawTxn {
+	find := versioned(kmsg.NewPtrFindCoordinatorRequest(), 3)
+	find.CoordinatorKey, find.CoordinatorType = id, 1
+	require.Zero(r.t, r.ask(find).(*kmsg.FindCoordinatorResponse).ErrorCode)
+	begin := versioned(kmsg.NewPtrInitProducerIDRequest(), 4)
+	begin.TransactionalID, begin.TransactionTimeoutMillis, begin.ProducerID, begin.ProducerEpoch = kmsg.StringPtr(id), 60_000, -1, -1
+	got := r.ask(begin).(*kmsg.InitProducerIDResponse)
+	require.Zero(r.t, got.ErrorCode)
+	return &rawTxn{r, id, got.ProducerID, got.ProducerEpoch, map[int32]int32{}}
+}
+
+// add adds a partition to the transaction, which so begins.
+func (x *rawTxn) add(topic string, partition int32) {
+	add := versioned(kmsg.NewPtrAddPartitionsToTxnRequest(), 3)
+	add.TransactionalID, add.ProducerID, add.ProducerEpoch = x.id, x.producer, x.epoch
+	t := kmsg.NewAddPartitionsToTxnRequestTopic()
+	t.Topic, t.Partitions = topic, []int32{partition}
+	add.Topics = append(add.Topics, t)
+	for _, t := range x.r.ask(add).(*kmsg.AddPartitionsToTxnResponse).Topics {
+		for _, p := range t.Partitions {
+			require.Zero(x.r.t, p.ErrorCode)
+		}
+	}
+}
+
+// produce writes a record in the transaction.
+func (x *rawTxn) produce(topic string, partition int32, value string) {
+	batch, err := partitionlog.BuildBatch([]partitionlog.Record{{Value: []byte(value), Timestamp: time.Now().UnixMilli()}},
+		partitionlog.BatchOptions{Codecs: new(partitionlog.Codecs), Transactional: true, ProducerID: x.producer, ProducerEpoch: x.epoch, BaseSequence: x.next[partition]})
+	require.NoError(x.r.t, err)
+	x.next[partition]++
+	req := produceTo(x.r.t, topic, partition)
+	req.TransactionID, req.Topics[0].Partitions[0].Records = &x.id, batch
+	require.Equal(x.r.t, map[int32]fakekafka.ErrorCode{partition: fakekafka.NoError}, producedCodes(x.r.ask(req)))
+}
+
+// end ends the transaction; its markers are written after the answer.
+func (x *rawTxn) end(commit bool) {
+	end := versioned(kmsg.NewPtrEndTxnRequest(), 3)
+	end.TransactionalID, end.ProducerID, end.ProducerEpoch, end.Commit = x.id, x.producer, x.epoch, commit
+	require.Zero(x.r.t, x.r.ask(end).(*kmsg.EndTxnResponse).ErrorCode)
+}
+
 func versioned[R kmsg.Request](req R, version int16) R {
 	req.SetVersion(version)
 	return req

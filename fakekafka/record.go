@@ -27,7 +27,8 @@ type Record struct {
 	Partition int32
 	Offset    int64
 
-	placed bool // by On
+	placed bool   // by On
+	hidden string // why a read committed consumer doesn't see it
 }
 
 // KV is a record with this key and value.

@@ -18,12 +18,46 @@ import (
 // Await and Require calls on records have a memory: a record that one of them has matched is seen, later calls look at the others, and
 // RequireNoMore means that all have been seen. The memory is the cluster's: handles of the same topic share it.
 type TopicHandle struct {
-	k    *Cluster
-	name string
+	k         *Cluster
+	name      string
+	committed bool // by ReadCommitted
 }
 
 // Topic gives the handle of a topic.
-func (k *Cluster) Topic(name string) *TopicHandle { return &TopicHandle{k, name} }
+func (k *Cluster) Topic(name string) *TopicHandle { return &TopicHandle{k: k, name: name} }
+
+// ReadCommitted is the topic as consumers with isolation.level=read_committed see it: what it reads and judges leaves out the records of aborted transactions,
+// and from the first open transaction on all. Without it [TopicHandle] looks at the log.
+func (t *TopicHandle) ReadCommitted() *TopicHandle { return &TopicHandle{t.k, t.name, true} }
+
+// read is a partition's records from an offset on, as this handle sees them, without those that are seen.
+func (t *TopicHandle) read(p int32, from int64, seen *seenRecords) (out []Record, err error) {
+	recs, hidden, err := t.k.b.ReadLog(t.name, p, from)
+	if err != nil {
+		return nil, err
+	}
+	if seen != nil {
+		recs = seen.unseen(recs)
+	}
+	for _, r := range recs {
+		why := hidden(r)
+		if t.committed && why != "" {
+			continue
+		}
+		read := recordOf(r, p)
+		read.hidden = why
+		out = append(out, read)
+	}
+	return out, nil
+}
+
+// text names the topic for messages.
+func (t *TopicHandle) text() string {
+	if t.committed {
+		return "topic " + t.name + ", read committed,"
+	}
+	return "topic " + t.name
+}
 
 // topicMemory is what the handles of a topic remember.
 type topicMemory struct {
@@ -145,7 +179,7 @@ func (t *TopicHandle) placeOf(r Record, partitions int32) int32 {
 }
 
 // Records are the topic's records now: partition by partition, each in order of offsets. Markers of transactions are left out, records of aborted
-// transactions are not: [TopicHandle] looks at the log.
+// transactions are not: [TopicHandle] looks at the log, and ReadCommitted as a consumer does.
 func (t *TopicHandle) Records() []Record {
 	t.k.mark.Helper()
 	rs, err := t.records()
@@ -162,13 +196,11 @@ func (t *TopicHandle) records() ([]Record, error) {
 	}
 	var all []Record
 	for p := range n {
-		recs, err := t.k.b.ReadLog(t.name, p, 0)
+		recs, err := t.read(p, 0, nil)
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range recs {
-			all = append(all, recordOf(r, p))
-		}
+		all = append(all, recs...)
 	}
 	return all, nil
 }
@@ -182,13 +214,11 @@ func (t *TopicHandle) unseen() ([]Record, error) {
 	var all []Record
 	for p := range n {
 		s := t.k.topics.of(seenKey{id, p})
-		recs, err := t.k.b.ReadLog(t.name, p, s.from)
+		recs, err := t.read(p, s.from, s)
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range s.unseen(recs) {
-			all = append(all, recordOf(r, p))
-		}
+		all = append(all, recs...)
 	}
 	return all, nil
 }
@@ -234,7 +264,7 @@ func (t *TopicHandle) hasRecords(e Expectation) (ok bool, saw func() string, nev
 func (t *TopicHandle) Has(ctx context.Context, e Expectation) error {
 	var saw func() string
 	few, never := false, false // few: then the records were not read
-	wanted := fmt.Sprintf("topic %s to hold, %s, %s", t.name, e.order, count(len(e.want), "record"))
+	wanted := fmt.Sprintf("%s to hold, %s, %s", t.text(), e.order, count(len(e.want), "record"))
 	err := t.k.await(ctx, wanted, func() (ok bool, _ string) {
 		// Or else each of thousands of records that come one by one would have all before it read again.
 		if few = e.order != inOrder && t.tooFew(len(e.want)); few {
@@ -272,7 +302,7 @@ func (t *TopicHandle) AwaitRecords(tb testing.TB, e Expectation) {
 func (t *TopicHandle) RequireRecords(tb testing.TB, e Expectation) {
 	tb.Helper()
 	if ok, saw, _ := t.hasRecords(e); !ok {
-		tb.Fatalf("fakekafka: wanted topic %s to hold, %s, %s; there was:\n%s", t.name, e.order, count(len(e.want), "record"), saw())
+		tb.Fatalf("fakekafka: wanted %s to hold, %s, %s; there was:\n%s", t.text(), e.order, count(len(e.want), "record"), saw())
 	}
 }
 
@@ -284,10 +314,10 @@ func (t *TopicHandle) RequireNoMore(tb testing.TB) {
 	unseen, err := t.unseen()
 	m.mu.Unlock()
 	if err != nil {
-		tb.Fatalf("fakekafka: wanted no more records in topic %s: %v", t.name, err)
+		tb.Fatalf("fakekafka: wanted no more records in %s: %v", strings.TrimSuffix(t.text(), ","), err)
 	}
 	if len(unseen) > 0 {
-		tb.Fatalf("fakekafka: wanted no more records in topic %s; there was %s:%s", t.name, count(len(unseen), "record"), strings.ReplaceAll(rest(unseen, 0), ", not compared", ""))
+		tb.Fatalf("fakekafka: wanted no more records in %s; there was %s:%s", strings.TrimSuffix(t.text(), ","), count(len(unseen), "record"), strings.ReplaceAll(rest(unseen, 0), ", not compared", ""))
 	}
 }
 

@@ -124,7 +124,7 @@ func TestBubblesShareNothing(t *testing.T) {
 			})
 			_, err := c.ProduceTo("orders", 0, []partitionlog.Record{{Value: bytes.Repeat([]byte("x"), 10_000)}})
 			require.NoError(t, err)
-			recs, err := c.ReadLog("orders", 0, 0)
+			recs, _, err := c.ReadLog("orders", 0, 0)
 			require.NoError(t, err)
 			require.Len(t, recs, 1)
 		})

@@ -1,8 +1,10 @@
 package broker
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -68,10 +70,10 @@ func (c *Cluster) ProduceTo(name string, index int32, recs []partitionlog.Record
 	if err != nil {
 		return 0, err
 	}
-	now := c.clock.recordTime().UnixMilli()
+	made, now := c.clock.NowMillis(), c.clock.recordTime().UnixMilli()
 	for i := range recs {
 		if recs[i].Timestamp == 0 {
-			recs[i].Timestamp = now
+			recs[i].Timestamp = made
 		}
 	}
 	scratch := c.codecs.Get().(*partitionlog.Codecs)
@@ -87,12 +89,12 @@ func (c *Cluster) ProduceTo(name string, index int32, recs []partitionlog.Record
 	return res.BaseOffset, nil
 }
 
-// ReadLog decodes the records of a partition from an offset on; markers of transactions are left out. aborted tells of which
-// records the transaction was aborted: a read committed consumer doesn't see them.
-func (c *Cluster) ReadLog(name string, index int32, from int64) (recs []partitionlog.Record, err error) {
+// ReadLog decodes the records of a partition from an offset on; markers of transactions are left out. hidden says why a read committed consumer doesn't
+// see a record; "" where it does.
+func (c *Cluster) ReadLog(name string, index int32, from int64) (recs []partitionlog.Record, hidden func(partitionlog.Record) string, err error) {
 	p, err := c.needPartition(name, index)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p.mu.Lock()
 	start := max(from, p.log.LogStart())
@@ -100,13 +102,14 @@ func (c *Cluster) ReadLog(name string, index int32, from int64) (recs []partitio
 	for b := range p.log.Batches(start) {
 		batches = append(batches, b)
 	}
+	hidden = hiddenRecords(p.log, start)
 	p.mu.Unlock() // batches don't change once they are kept
 	scratch := c.codecs.Get().(*partitionlog.Codecs)
 	defer c.codecs.Put(scratch)
 	for _, b := range batches {
 		n := len(recs)
 		if recs, err = partitionlog.DecodeBatch(recs, b, scratch); err != nil {
-			return nil, fmt.Errorf("%s-%d: the batch at offset %d can't be read: %w", name, index, b.BaseOffset(), err)
+			return nil, nil, fmt.Errorf("%s-%d: the batch at offset %d can't be read: %w", name, index, b.BaseOffset(), err)
 		}
 		kept := recs[:n]
 		for _, r := range recs[n:] {
@@ -116,7 +119,34 @@ func (c *Cluster) ReadLog(name string, index int32, from int64) (recs []partitio
 		}
 		recs = kept
 	}
-	return recs, nil
+	return recs, hidden, nil
+}
+
+// hiddenRecords is hidden of ReadLog.
+func hiddenRecords(l *partitionlog.Log, from int64) func(partitionlog.Record) string {
+	stable, open := l.LastStable(), l.OpenTransactions()
+	aborted := map[int64][]partitionlog.AbortedTxn{} // by producer, in the order of their markers
+	for _, t := range l.AbortedTransactions(from, l.End()) {
+		aborted[t.ProducerID] = append(aborted[t.ProducerID], t)
+	}
+	return func(r partitionlog.Record) string {
+		if r.Transactional {
+			ts := aborted[r.ProducerID]
+			i, _ := slices.BinarySearchFunc(ts, r.Offset, func(t partitionlog.AbortedTxn, offset int64) int { return cmp.Compare(t.LastOffset, offset) })
+			if i < len(ts) && ts[i].FirstOffset <= r.Offset {
+				return "aborted"
+			}
+		}
+		switch {
+		case r.Offset < stable:
+			return ""
+		case r.Transactional && slices.ContainsFunc(open, func(t partitionlog.OpenTransaction) bool {
+			return t.ProducerID == r.ProducerID && t.FirstOffset <= r.Offset
+		}):
+			return "in an open transaction"
+		}
+		return "behind an open transaction"
+	}
 }
 
 // DeleteRecordsTo moves the log start of a partition to an offset, as the DeleteRecords request does; -1 is the log's end.
