@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +45,7 @@ func (k *Cluster) unserved(client string, key wire.Key, version int16) {
 	k.tb.Errorf("fakekafka: client %q sent %s v%d, which is not served here; its connection was closed. fakekafka.Ignore(%q) allows it", client, key, version, key)
 }
 
-// Ignore allows clients to send requests of these APIs, named as in Kafka's protocol ("DescribeQuorum"), though they are not served here: their
+// Ignore allows clients to send requests of these APIs, named as in Kafka's protocol ("ShareFetch"), though they are not served here: their
 // connection is closed, but the test doesn't fail for it. One that is served is an error.
 func Ignore(apis ...string) Option {
 	return func(o *options) error {
@@ -64,11 +63,13 @@ func Ignore(apis ...string) Option {
 }
 
 func knownAPI(name string) bool {
-	return slices.ContainsFunc(wire.Keys(), func(key wire.Key) bool { return key.String() == name })
+	_, known := wire.KeyNamed(name)
+	return known
 }
 
 func served(name string) bool {
-	return slices.ContainsFunc(wire.Keys(), func(key wire.Key) bool { return key.String() == name && broker.Served(key) })
+	key, known := wire.KeyNamed(name)
+	return known && broker.Served(key)
 }
 
 // end closes the cluster at the end of its test and reports what the test left behind.
