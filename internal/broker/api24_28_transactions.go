@@ -304,6 +304,9 @@ func (r *request) txnOffsetCommit() (answer, error) {
 // verifyOffsets is what the group coordinator asks before it takes a producer's offsets: that its partition is in the producer's transaction, or is put there
 // (v5). On the loop.
 func (c *Cluster) verifyOffsets(req *kmsg.TxnOffsetCommitRequest) wire.Code {
+	if req.Version < 5 && !c.settings(c.nodes[0].id).Bool("transaction.partition.verification.enable") {
+		return wire.None
+	}
 	code := c.txns.askTransaction(req.TransactionalID, transactions.Producer{ID: req.ProducerID, Epoch: req.ProducerEpoch},
 		[]transactions.TopicPartition{c.offsetsPartition(req.Group)}, req.Version >= 5)[0]
 	switch code {

@@ -21,8 +21,8 @@ type txnClient struct {
 	epoch int16
 }
 
-func startTransactional(t *testing.T) txnClient {
-	cl := txnClient{rawClient: dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 2}}})), id: "id"}
+func startTransactional(t *testing.T, config map[string]string) txnClient {
+	cl := txnClient{rawClient: dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 2}}, Config: config})), id: "id"}
 	find := kmsg.NewPtrFindCoordinatorRequest()
 	find.Version, find.CoordinatorType, find.CoordinatorKeys = 4, 1, []string{cl.id}
 	require.Eventually(t, func() bool {
@@ -57,14 +57,14 @@ func (cl txnClient) add(topics ...string) (codes []wire.Code) {
 
 func TestInternalTopicsAreNotAddedForClients(t *testing.T) {
 	t.Parallel()
-	cl := startTransactional(t)
+	cl := startTransactional(t, nil)
 	require.Equal(t, []wire.Code{wire.OperationNotAttempted, wire.TopicAuthorizationFailed}, cl.add("t", offsetsTopic))
 	require.Equal(t, []wire.Code{wire.None}, cl.add("t"))
 }
 
 func TestBatchNamesATransactionTwice(t *testing.T) {
 	t.Parallel()
-	cl := startTransactional(t)
+	cl := startTransactional(t, nil)
 	req := kmsg.NewPtrAddPartitionsToTxnRequest()
 	req.Version = 5
 	for p := range int32(2) {
@@ -88,7 +88,7 @@ func TestBatchNamesATransactionTwice(t *testing.T) {
 
 func TestProduceOfTwoEpochs(t *testing.T) {
 	t.Parallel()
-	cl := startTransactional(t)
+	cl := startTransactional(t, nil)
 	batch := func(epoch int16) []byte {
 		b, err := partitionlog.BuildBatch([]partitionlog.Record{{Value: []byte("v")}}, partitionlog.BatchOptions{
 			ProducerID: cl.pid, ProducerEpoch: epoch, Transactional: true,
@@ -103,6 +103,32 @@ func TestProduceOfTwoEpochs(t *testing.T) {
 		require.Equal(t, wire.InvalidProducerIDMapping, wire.Code(p.ErrorCode))
 	}
 	require.Equal(t, "Empty", cl.describe().State)
+}
+
+func TestNobodyIsAskedWithoutVerification(t *testing.T) {
+	t.Parallel()
+	cl := startTransactional(t, map[string]string{"transaction.partition.verification.enable": "false"})
+	find := kmsg.NewPtrFindCoordinatorRequest()
+	find.Version, find.CoordinatorKeys = 4, []string{"g"}
+	require.Eventually(t, func() bool {
+		return cl.ask(find).(*kmsg.FindCoordinatorResponse).Coordinators[0].ErrorCode == 0
+	}, 5*time.Second, time.Millisecond)
+	commit := kmsg.NewPtrTxnOffsetCommitRequest()
+	commit.TransactionalID, commit.Group, commit.ProducerID, commit.ProducerEpoch, commit.Generation = cl.id, "g", cl.pid, cl.epoch, -1
+	commit.Topics = []kmsg.TxnOffsetCommitRequestTopic{{Topic: "t", Partitions: []kmsg.TxnOffsetCommitRequestTopicPartition{{Offset: 1}}}}
+	for commit.Version = 3; commit.Version <= 4; commit.Version++ {
+		require.Equal(t, wire.None, wire.Code(cl.ask(commit).(*kmsg.TxnOffsetCommitResponse).Topics[0].Partitions[0].ErrorCode))
+	}
+	require.Equal(t, "Empty", cl.describe().State)
+
+	cl.write(marker(cl.pid, 1, 0))
+	b, err := partitionlog.BuildBatch([]partitionlog.Record{{Value: []byte("v")}}, partitionlog.BatchOptions{ProducerID: cl.pid, Transactional: true})
+	require.NoError(t, err)
+	req := produceRequest("t", 0, b)
+	req.Version, req.TransactionID = 11, &cl.id
+	p := cl.ask(req).(*kmsg.ProduceResponse).Topics[0].Partitions[0]
+	require.Equal(t, wire.InvalidProducerEpoch, wire.Code(p.ErrorCode))
+	require.Zero(t, p.LogStartOffset, "it is the log that refuses the old epoch")
 }
 
 // marker is one of WriteTxnMarkers, for partitions of t.
@@ -121,7 +147,7 @@ func (cl txnClient) write(markers ...kmsg.WriteTxnMarkersRequestMarker) []kmsg.W
 
 func TestMarkersAreAnsweredByProducer(t *testing.T) {
 	t.Parallel()
-	cl := startTransactional(t)
+	cl := startTransactional(t, nil)
 	require.Empty(t, cl.write(marker(cl.pid, 0)), "no partitions")
 	got := cl.write(marker(cl.pid, 0, 0, 9), marker(cl.pid, -2, 0))
 	require.Len(t, got, 1)
@@ -144,7 +170,7 @@ func TestMarkersAreAnsweredByProducer(t *testing.T) {
 
 func TestRefusedMarkerLeavesTheTransactionPending(t *testing.T) {
 	t.Parallel()
-	cl := startTransactional(t)
+	cl := startTransactional(t, nil)
 	add := kmsg.NewPtrAddPartitionsToTxnRequest()
 	add.Version, add.TransactionalID, add.ProducerID, add.ProducerEpoch = 3, cl.id, cl.pid, cl.epoch
 	add.Topics = []kmsg.AddPartitionsToTxnRequestTopic{{Topic: "t", Partitions: []int32{0, 1}}}

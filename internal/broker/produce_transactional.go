@@ -72,6 +72,10 @@ func (p *producing) needsCoordinator(e *produceEntry, now int64) bool {
 		return false // refused by append, in Kafka's words
 	}
 	e.part.mu.Lock()
+	if !p.adds() && !e.part.log.Config().TransactionVerification {
+		e.part.mu.Unlock()
+		return false
+	}
 	if e.part.log.StaleEpoch(e.batch) {
 		e.part.mu.Unlock()
 		e.refuse(wire.InvalidProducerEpoch, -1)
@@ -79,13 +83,11 @@ func (p *producing) needsCoordinator(e *produceEntry, now int64) bool {
 		return false
 	}
 	token, needed := e.part.log.BeginVerification(now, e.batch, p.r.version)
-	verifies := e.part.log.Config().TransactionVerification
 	e.part.mu.Unlock()
-	if !needed {
-		return false
+	if needed {
+		e.verification = token
 	}
-	e.verification = token
-	return p.adds() || verifies
+	return needed
 }
 
 // adds: from v12 on the broker puts the partitions into the transaction itself.
