@@ -227,6 +227,26 @@ func TestInterruptionThatGoesOn(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("orders-%d: nobody for 1s, from worker-2 to worker-1 (worker-2 left: left)", first), stopped[0].String())
 }
 
+// TestInterruptionTellsWhatFastForwardMoved: of the time without an owner, that which nobody lived through.
+func TestInterruptionTellsWhatFastForwardMoved(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+	g := k.Group("billing")
+	a := k.Join("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}})
+	g.AwaitStable(t, 1)
+	require.NoError(t, a.FallSilent())
+	require.NoError(t, k.FastForward(time.Minute)) // 45 s of it until a is gone
+	require.NoError(t, k.FastForward(time.Second))
+	k.Join("billing", fakekafka.Member{ClientID: "b", Topics: []string{"orders"}})
+	g.AwaitOwner(t, "orders", 0, "b")
+	require.NoError(t, k.FastForward(time.Hour)) // that is not without an owner
+	stopped := g.Interruptions()
+	require.Len(t, stopped, 2)
+	require.Greater(t, stopped[0].FastForwarded, 15*time.Second+900*time.Millisecond)
+	require.Less(t, stopped[0].FastForwarded, stopped[0].Duration())
+	require.Contains(t, stopped[0].String(), ", of which FastForward moved 1")
+}
+
 func TestRequireBalancedAndSticky(t *testing.T) {
 	t.Parallel()
 	k := fakekafka.Start(t, fakekafka.Topic("orders", 7), fakekafka.Topic("refunds", 7), fakekafka.ManualClock(start))

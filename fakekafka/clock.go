@@ -3,6 +3,7 @@ package fakekafka
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing/synctest"
 	"time"
 
@@ -41,7 +42,41 @@ func (k *Cluster) FastForward(d time.Duration) error {
 	if k.o.memory != nil {
 		rest = restInBubble
 	}
-	return k.steered(fmt.Sprintf("FastForward(%s)", d), k.b.FastForward(d, k.o.waitLimit, rest))
+	from := k.Now()
+	err := k.b.FastForward(d, k.o.waitLimit, rest)
+	if err == nil {
+		k.moved.add(from, from.Add(d))
+	}
+	return k.steered(fmt.Sprintf("FastForward(%s)", d), err)
+}
+
+// forwards are the times that FastForward moved over.
+type forwards struct {
+	mu   sync.Mutex
+	list [][2]time.Time
+}
+
+func (f *forwards) add(from, to time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, [2]time.Time{from, to})
+}
+
+// between is how much of the time between two instants was moved over.
+func (f *forwards) between(from, to time.Time) (moved time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.list {
+		begin, end := s[0], s[1]
+		if begin.Before(from) {
+			begin = from
+		}
+		if end.After(to) {
+			end = to
+		}
+		moved += max(0, end.Sub(begin))
+	}
+	return min(moved, to.Sub(from)) // calls at the same time overlap
 }
 
 // restInBubble waits until everybody else in the synctest bubble waits for time, or for us. Outside of a bubble there is no telling.

@@ -18,6 +18,7 @@ type Cluster struct {
 	untied func()                // returns when the holds and pauses that the test left are lifted; nil under New
 	shown  shown
 	topics topicMemory
+	moved  forwards     // by FastForward
 	joined atomic.Int64 // scripted members so far
 	ended  atomic.Bool  // the test has, and the cluster with it
 }

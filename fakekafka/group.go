@@ -68,6 +68,9 @@ func (g *Group) failed(err error) error {
 		}
 		stopped += "\n    scripted member " + s
 	}
+	for _, s := range g.k.b.Disturbances() {
+		stopped += "\n    " + s
+	}
 	return &groupError{g, fmt.Errorf("fakekafka: group %s: %w%s\n%s", g.id, err, stopped, g.recent(events, 0)), len(events)}
 }
 

@@ -117,6 +117,10 @@ func ownerIn(s GroupState, topic string, partition int32) (MemberState, bool) {
 	return MemberState{}, false
 }
 
+func negativePartition(topic string, partition int32) error {
+	return fmt.Errorf("wanted partition %d of %s: give a number from 0 on", partition, topic)
+}
+
 // misnamed says that a partition isn't there, for messages; "" where it is.
 func (g *Group) misnamed(topic string, partition int32) string {
 	switch n, err := g.k.b.Partitions(topic); {
@@ -173,6 +177,12 @@ func (g *Group) hasOwner(topic string, partition int32, member string) func() (b
 
 // Owned waits until a member owns a partition.
 func (g *Group) Owned(ctx context.Context, topic string, partition int32, member string) error {
+	switch {
+	case partition < 0:
+		return g.failed(negativePartition(topic, partition))
+	case member == "":
+		return g.failed(fmt.Errorf("wanted %s-%d owned by a member without a name: give its client id, instance id or member id", topic, partition))
+	}
 	return g.failed(g.k.await(ctx, fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)))
 }
 

@@ -23,6 +23,14 @@ func committedIn(s GroupState, topic string, partition int32) (int64, bool) {
 	return 0, false
 }
 
+// offsetText says which offset is committed, and where the log ends: at the offset that a group has committed that has read all.
+func (g *Group) offsetText(topic string, partition int32, offset int64) string {
+	if _, end, ok := g.k.b.LogEnds(topic, partition); ok {
+		return fmt.Sprintf("offset %d, of a log that ends at %d", offset, end)
+	}
+	return fmt.Sprintf("offset %d", offset)
+}
+
 func (g *Group) hasCommitted(topic string, partition int32, offset int64) func() (bool, string) {
 	return func() (bool, string) {
 		s, ok := g.k.b.GroupState(g.id)
@@ -33,12 +41,18 @@ func (g *Group) hasCommitted(topic string, partition int32, offset int64) func()
 		if !ok {
 			return false, "no committed offset" + g.misnamed(topic, partition)
 		}
-		return have >= offset, fmt.Sprintf("offset %d", have)
+		return have >= offset, g.offsetText(topic, partition, have)
 	}
 }
 
 // CommittedAt waits until the committed offset of a partition is at least offset.
 func (g *Group) CommittedAt(ctx context.Context, topic string, partition int32, offset int64) error {
+	switch {
+	case partition < 0:
+		return g.failed(negativePartition(topic, partition))
+	case offset < 0:
+		return g.failed(fmt.Errorf("wanted %s-%d committed up to offset %d: give a number from 0 on", topic, partition, offset))
+	}
 	return g.failed(g.k.await(ctx, fmt.Sprintf("%s-%d committed up to offset %d", topic, partition, offset), g.hasCommitted(topic, partition, offset)))
 }
 
@@ -57,7 +71,7 @@ func (g *Group) RequireCommitted(tb testing.TB, topic string, partition int32, o
 		if !ok {
 			return false, "no committed offset" + g.misnamed(topic, partition)
 		}
-		return have == offset, fmt.Sprintf("offset %d", have)
+		return have == offset, g.offsetText(topic, partition, have)
 	})))
 }
 
@@ -125,6 +139,9 @@ func (g *Group) lag() (int64, string) {
 
 // LagAtMost waits until the lag is at most n. A group that doesn't exist yet lags behind everything.
 func (g *Group) LagAtMost(ctx context.Context, n int64) error {
+	if n < 0 {
+		return g.failed(fmt.Errorf("wanted a lag of at most %d: give a number from 0 on", n))
+	}
 	return g.failed(g.k.await(ctx, fmt.Sprintf("a lag of at most %d", n), func() (bool, string) {
 		if _, ok := g.k.b.GroupState(g.id); !ok {
 			return false, "no such group"

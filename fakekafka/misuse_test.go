@@ -239,6 +239,37 @@ func TestSteeringAClosedCluster(t *testing.T) {
 	require.Equal(t, said, rec.end()) // and no rule "never acted"
 }
 
+// TestWaitsThatCannotEnd fail at once.
+func TestWaitsThatCannotEnd(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("t", 1))
+	g := k.Group("g")
+	k.Join("g", fakekafka.Member{ClientID: "a", Topics: []string{"t"}}).AwaitOwned(t, map[string][]int32{"t": {0}})
+	ctx := t.Context() // without a limit
+	require.ErrorContains(t, g.Owned(ctx, "t", -1, "a"), "wanted partition -1 of t: give a number from 0 on")
+	require.ErrorContains(t, g.Owned(ctx, "t", 0, ""), "a member without a name: give its client id")
+	require.ErrorContains(t, g.CommittedAt(ctx, "t", -1, 0), "wanted partition -1 of t")
+	require.ErrorContains(t, g.CommittedAt(ctx, "t", 0, -1), "committed up to offset -1: give a number from 0 on")
+	require.ErrorContains(t, g.LagAtMost(ctx, -1), "a lag of at most -1: give a number from 0 on")
+}
+
+// TestFailureNamesWhatIsInTheWay: a broker that doesn't run, a client that is paused, the end of the log.
+func TestFailureNamesWhatIsInTheWay(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("t", 1), fakekafka.Brokers(2))
+	g := k.Group("g")
+	m := k.Join("g", fakekafka.Member{ClientID: "a", Topics: []string{"t"}})
+	g.AwaitStable(t, 1)
+	require.NoError(t, k.Topic("t").Produce(fakekafka.V("x")))
+	require.Equal(t, fakekafka.NoError, m.Commit("t", 0, 1))
+	require.NoError(t, k.Broker(2).Stop())
+	require.NoError(t, g.Member("a").Pause())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	require.ErrorContains(t, g.CommittedAt(ctx, "t", 0, 2), "there was: offset 1, of a log that ends at 1\n    broker 2 doesn't run\n    the pause of a goes on\n")
+	require.ErrorContains(t, m.Has(ctx, map[string][]int32{"t": {0, 1}, "tt": {0}}), "\n    topic \"t\" has no partition 1; it has 1\n    there is no topic \"tt\"")
+}
+
 // TestRequestsThatCannotBeAskedFor: an Await of them fails at once.
 func TestRequestsThatCannotBeAskedFor(t *testing.T) {
 	t.Parallel()

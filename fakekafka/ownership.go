@@ -143,6 +143,9 @@ type Interruption struct {
 	Lost      time.Time // by the brokers' clock
 	Regained  time.Time // zero while nobody owns it
 	Cause     string    // how the owner before lost it
+	// FastForwarded is how much of Duration FastForward moved: where a test only passes over a session timeout nobody was without an owner for that long. Under
+	// ManualClock it is all.
+	FastForwarded time.Duration
 }
 
 // Duration is how long nobody owned the partition; 0 while it isn't over.
@@ -158,14 +161,24 @@ func (i Interruption) String() string {
 	if i.Regained.IsZero() {
 		return fmt.Sprintf("%s-%d: nobody since %s lost it (%s)", i.Topic, i.Partition, i.From, i.Cause)
 	}
-	return fmt.Sprintf("%s-%d: nobody for %s, from %s to %s (%s)", i.Topic, i.Partition, i.Duration(), i.From, i.To, i.Cause)
+	moved := ""
+	if i.FastForwarded > 0 && i.FastForwarded < i.Duration() { // with ManualClock it goes without saying
+		moved = fmt.Sprintf(", of which FastForward moved %s", i.FastForwarded)
+	}
+	return fmt.Sprintf("%s-%d: nobody for %s%s, from %s to %s (%s)", i.Topic, i.Partition, i.Duration(), moved, i.From, i.To, i.Cause)
 }
 
 // Interruptions lists the times in which a partition had no owner between two owners (or has none now), over the whole history, in the order in which they
 // began. A partition that moves in one step of the coordinator, or that stays with its owner through a rebalance, is not among them; in an eager classic rebalance
 // every partition is, for its owner gives it up when it joins again.
 func (g *Group) Interruptions() []Interruption {
-	return interruptions(replayOwnership(g.History()))
+	all := interruptions(replayOwnership(g.History()))
+	for i := range all {
+		if !all[i].Regained.IsZero() {
+			all[i].FastForwarded = g.k.moved.between(all[i].Lost, all[i].Regained)
+		}
+	}
+	return all
 }
 
 func interruptions(o *ownerships) []Interruption {

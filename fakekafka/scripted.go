@@ -161,14 +161,19 @@ func (m *ScriptedMember) Err() error { return m.s.State().Err }
 // Has waits until the member owns just these partitions, as it believes itself; the context bounds the wait.
 func (m *ScriptedMember) Has(ctx context.Context, owned map[string][]int32) error {
 	want := partitionsText(owned)
-	return m.k.Group(m.group).failed(m.k.await(ctx, m.name+" with "+want, func() (bool, string) {
+	g := m.k.Group(m.group)
+	err := m.k.await(ctx, m.name+" with "+want, func() (bool, string) {
 		st := m.s.StateNow()
 		have := partitionsText(st.Owned)
 		if st.Err != nil {
 			have += "; it has stopped: " + st.Err.Error()
 		}
 		return partitionsText(st.Owned) == want, have
-	}))
+	})
+	if err != nil {
+		err = fmt.Errorf("%w%s", err, g.misnamedIn(Assignment{m.name: owned}))
+	}
+	return g.failed(err)
 }
 
 // AwaitOwned waits until the member owns just these partitions, as it believes itself.

@@ -206,6 +206,24 @@ func (c *Cluster) Resume(client string) error {
 	return nil
 }
 
+// Disturbances are what keeps brokers and clients apart at the moment, for messages: brokers that don't run, pauses, isolations.
+func (c *Cluster) Disturbances() (all []string) {
+	if c.CheckOpen() != nil {
+		return nil
+	}
+	for _, n := range c.nodes {
+		if !n.running() {
+			all = append(all, fmt.Sprintf("broker %d doesn't run", n.id))
+		}
+	}
+	c.pauses.mu.Lock()
+	defer c.pauses.mu.Unlock()
+	for _, p := range c.pauses.list {
+		all = append(all, "the "+p.gate.Name+" goes on")
+	}
+	return all
+}
+
 // LiftPauses lets everybody go on who is paused or isolated.
 func (c *Cluster) LiftPauses() { c.goOn(func(*pause) bool { return true }) }
 
