@@ -54,6 +54,7 @@ type beat struct {
 	assignmentEpoch int32 // before the request
 	newExpression   bool  // it brings an expression that has to be resolved
 	before          memberAssignment
+	vote            vote
 	cause           string // of an epoch bump
 
 	// hold re-runs the request when there is news; nil: the answer doesn't wait.

@@ -30,6 +30,7 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 	namesChanged := !slices.Equal(was.names, attributes.names)
 	b.subscriptionChanged = b.subscriptionChanged || namesChanged || regex.changed
 	b.newExpression = regex.needsResolution
+	b.vote = vote{was.assignor, attributes.assignor}
 	if isNew || !was.equal(attributes) {
 		b.tx.putMember(b.member, attributes)
 	}
@@ -68,7 +69,7 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 		if g.groupEpoch == epoch {
 			homogeneous = wasHomogeneous
 		}
-		if r := s.maybeAssign(b.tx, g, homogeneous); r != nil {
+		if r := s.maybeAssign(b.tx, g, homogeneous, b.vote); r != nil {
 			return r
 		}
 	}

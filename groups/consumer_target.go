@@ -25,26 +25,13 @@ func (s *Shard) assignorNames() []string {
 	return names
 }
 
-// chosenAssignor is the one most members name, or the first configured. In a tie (where Kafka lets its hash order decide)
-// it is the one configured first.
-func (s *Shard) chosenAssignor(g *consumerGroup) assignors.ServerAssignor {
-	var best assignors.ServerAssignor
-	votes := 0
-	for _, a := range s.cfg.Assignors {
-		if n := g.votes[a.Name()]; best == nil || n > votes {
-			best, votes = a, n
-		}
-	}
-	return best
-}
-
 // maybeAssign computes the target if the assignment interval lets it; if not, the group goes on with the one it has. homogeneous is
-// what the group is taken for (homogeneous.go).
-func (s *Shard) maybeAssign(tx *consumerTx, g *consumerGroup, homogeneous bool) *refusal {
+// what the group is taken for (homogeneous.go), v what the request that computes it votes for.
+func (s *Shard) maybeAssign(tx *consumerTx, g *consumerGroup, homogeneous bool, v vote) *refusal {
 	if g.assignmentEpoch >= g.groupEpoch || s.now.Before(s.assignmentDue(g)) || s.assignmentHeldBack(g) {
 		return nil
 	}
-	return s.computeTarget(tx, g, homogeneous)
+	return s.computeTarget(tx, g, homogeneous, v)
 }
 
 // assignmentDue is when the next target may be computed.
@@ -81,8 +68,8 @@ func (s *Shard) assignNow(g *consumerGroup) {
 }
 
 // computeTarget runs the assignor over the whole group. Only members whose target changed are written.
-func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup, homogeneous bool) *refusal {
-	assignor := s.chosenAssignor(g)
+func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup, homogeneous bool, v vote) *refusal {
+	assignor := s.assignorFor(g, v)
 	if assignor == nil {
 		return broken("no server-side assignor is configured (group.consumer.assignors)")
 	}

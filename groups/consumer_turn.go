@@ -70,7 +70,11 @@ func (s *Shard) flushGroup(g *consumerGroup) {
 	var failed *refusal
 	if s.cfg.Prompt && !g.empty() && g.assignmentEpoch < g.groupEpoch {
 		tx := s.beginTx(g.id)
-		if failed = s.maybeAssign(tx, g, g.homogeneous()); failed != nil {
+		var v vote
+		if n := len(g.waiting); n > 0 {
+			v = g.waiting[n-1].vote
+		}
+		if failed = s.maybeAssign(tx, g, g.homogeneous(), v); failed != nil {
 			tx.rollback()
 		} else {
 			tx.commit()
