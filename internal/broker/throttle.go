@@ -31,8 +31,12 @@ type throttles struct {
 	buckets map[rateKey]*bucket
 }
 
-// maxRates is how many clients are counted before those that fell silent are forgotten.
+// maxRates is how many clients are counted before those that fell silent are forgotten: names are the clients' own, and there may be any number.
 const maxRates = 10_000
+
+// silentBucket is how long a client makes no change before its bucket may be forgotten; the next one it gets is full. In Kafka what a quota has counted
+// expires after as long.
+const silentBucket = time.Hour
 
 // anonymous is the user of every connection without authentication.
 const anonymous = "ANONYMOUS"
@@ -166,12 +170,18 @@ func (th *throttles) forget(now time.Time) {
 	if th.rates == nil {
 		th.rates, th.buckets = map[rateKey]*rate{}, map[rateKey]*bucket{}
 	}
-	if len(th.rates) < maxRates {
-		return
+	if len(th.rates) >= maxRates {
+		for k, r := range th.rates {
+			if r.purge(now); len(r.samples) == 0 {
+				delete(th.rates, k)
+			}
+		}
 	}
-	for k, r := range th.rates {
-		if r.purge(now); len(r.samples) == 0 {
-			delete(th.rates, k)
+	if len(th.buckets) >= maxRates {
+		for k, b := range th.buckets {
+			if now.Sub(b.at) >= silentBucket {
+				delete(th.buckets, k)
+			}
 		}
 	}
 }
@@ -267,9 +277,9 @@ func (r *request) mutations(strictFrom int16) *mutations {
 	th := &r.cluster.throttles
 	th.mu.Lock()
 	defer th.mu.Unlock()
-	th.forget(time.Now())
 	b := th.buckets[key]
 	if b == nil {
+		th.forget(time.Now())
 		b = &bucket{}
 		th.buckets[key] = b
 	}

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -32,6 +33,27 @@ func TestRate(t *testing.T) {
 
 	require.Zero(t, throttleTime(100, 100, 10*time.Second))
 	require.Equal(t, 10*time.Second, throttleTime(200, 100, 10*time.Second))
+}
+
+// Clients that are counted no more are forgotten, however many names they have had.
+func TestSilentClientsAreForgotten(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1000, 0)
+	var th throttles
+	th.forget(start)
+	for i := range maxRates {
+		key := rateKey{client: strconv.Itoa(i)}
+		th.rates[key] = &rate{window: time.Second, num: 11}
+		th.rates[key].record(start, 1)
+		th.buckets[key] = &bucket{at: start}
+	}
+	th.forget(start.Add(time.Second))
+	require.Len(t, th.rates, maxRates)
+	th.forget(start.Add(time.Minute))
+	require.Empty(t, th.rates)
+	require.Len(t, th.buckets, maxRates)
+	th.forget(start.Add(time.Hour))
+	require.Empty(t, th.buckets)
 }
 
 func TestMostSpecificQuotaCounts(t *testing.T) {
