@@ -6,9 +6,15 @@ const undefinedEpoch int32 = -1
 
 // epochEntry says where a leader epoch begins.
 type epochEntry struct {
-	epoch     int32
-	start     int64
-	unwritten bool // no record has it yet: only its leader knows of it
+	epoch int32
+	start int64
+}
+
+// ledEpoch is a leader epoch that no record has. It began at the log's end, and only its leader knows of it: the others learn of
+// epochs by their records.
+type ledEpoch struct {
+	epoch  int32
+	leader int32 // -1: not named
 }
 
 // EpochEnd is the end of a leader epoch: the epoch and the offset after its last record. Both are -1 when nothing is known.
@@ -17,23 +23,53 @@ type EpochEnd struct {
 	EndOffset int64
 }
 
-// NewLeaderEpoch records that a leader with this epoch takes over at the log's end, with or without records to come. An epoch
+// NewLeaderEpoch records that a broker takes over with this epoch at the log's end, with or without records to come. An epoch
 // that is not above the current one changes nothing.
-func (l *Log) NewLeaderEpoch(epoch int32) {
-	if epoch <= l.leaderEpoch {
-		return
+func (l *Log) NewLeaderEpoch(epoch, leader int32) {
+	n := len(l.led)
+	switch {
+	case epoch > l.leaderEpoch:
+		l.leaderEpoch = epoch
+		l.led = slices.DeleteFunc(l.led, func(e ledEpoch) bool { return e.leader == leader })
+		l.led = append(l.led, ledEpoch{epoch, leader})
+	case epoch == l.leaderEpoch && n > 0 && l.led[n-1] == ledEpoch{epoch, -1}: // a new log's
+		l.led[n-1].leader = leader
 	}
-	l.leaderEpoch = epoch
-	l.assignEpoch(epoch, l.end, false)
 }
 
-// assignEpoch adds an entry unless the newest one says the same; entries that contradict it go. written says that a record has
-// the epoch.
-func (l *Log) assignEpoch(epoch int32, start int64, written bool) {
+// knownEpochs is what the leader knows of epochs.
+func (l *Log) knownEpochs() []epochEntry {
+	if n := len(l.led); n > 0 {
+		return l.withLed(l.led[n-1])
+	}
+	return l.epochs
+}
+
+// knownEpochsOf is what a broker that follows knows of epochs.
+func (l *Log) knownEpochsOf(broker int32) []epochEntry {
+	for _, e := range l.led {
+		if e.leader == broker {
+			return l.withLed(e)
+		}
+	}
+	return l.epochs
+}
+
+// withLed adds an epoch that no record has to the others, of which it displaces what begins at the log's end: the log start may be there.
+func (l *Log) withLed(e ledEpoch) []epochEntry {
+	n := len(l.epochs)
+	for n > 0 && l.epochs[n-1].start >= l.end {
+		n--
+	}
+	return append(l.epochs[:n:n], epochEntry{e.epoch, l.end})
+}
+
+// assignEpoch adds the epoch of a batch unless the newest entry says the same; entries that contradict it go.
+func (l *Log) assignEpoch(epoch int32, start int64) {
+	l.led = l.led[:0]
 	for n := len(l.epochs); n > 0; n = len(l.epochs) {
-		newest := &l.epochs[n-1]
+		newest := l.epochs[n-1]
 		if newest.epoch == epoch && newest.start <= start {
-			newest.unwritten = newest.unwritten && !written
 			return
 		}
 		if newest.epoch < epoch && newest.start < start {
@@ -41,7 +77,7 @@ func (l *Log) assignEpoch(epoch int32, start int64, written bool) {
 		}
 		l.epochs = l.epochs[:n-1]
 	}
-	l.epochs = append(l.epochs, epochEntry{epoch: epoch, start: start, unwritten: !written})
+	l.epochs = append(l.epochs, epochEntry{epoch, start})
 }
 
 // truncateEpochsFromStart makes one entry of those that start at or before the new log start.
@@ -58,13 +94,17 @@ func (l *Log) truncateEpochsFromStart(start int64) {
 
 // truncateEpochsFromEnd removes the entries that start at or after the new log end.
 func (l *Log) truncateEpochsFromEnd(end int64) {
+	l.led = l.led[:0]
 	for n := len(l.epochs); n > 0 && l.epochs[n-1].start >= end; n = len(l.epochs) {
 		l.epochs = l.epochs[:n-1]
 	}
 }
 
-// latestEpoch is the newest epoch in the cache, or -1.
+// latestEpoch is the newest epoch that the leader knows, or -1.
 func (l *Log) latestEpoch() int32 {
+	if n := len(l.led); n > 0 {
+		return l.led[n-1].epoch
+	}
 	if n := len(l.epochs); n > 0 {
 		return l.epochs[n-1].epoch
 	}
@@ -85,16 +125,14 @@ func (l *Log) CheckLeaderEpoch(current int32) int16 {
 
 // OffsetForLeaderEpoch returns the end offset of an epoch: the log's end for the newest one; else the start of the next higher
 // one, with the largest known epoch up to the one asked for, or that itself when none is known.
-func (l *Log) OffsetForLeaderEpoch(epoch int32) EpochEnd { return l.epochEnd(l.epochs, epoch) }
+func (l *Log) OffsetForLeaderEpoch(epoch int32) EpochEnd { return l.epochEnd(l.knownEpochs(), epoch) }
 
-// epochEndFor is OffsetForLeaderEpoch for a Fetch. A replica that follows has epochs from records alone: that of a leader which has
-// written nothing is unknown to it.
+// epochEndFor is OffsetForLeaderEpoch for a Fetch, which a broker that follows may answer too.
 func (l *Log) epochEndFor(o ReadOptions) EpochEnd {
-	epochs := l.epochs
-	if n := len(epochs); o.FromFollower && n > 0 && epochs[n-1].unwritten {
-		epochs = epochs[:n-1]
+	if o.FromFollower {
+		return l.epochEnd(l.knownEpochsOf(o.Broker), o.LastFetchedEpoch)
 	}
-	return l.epochEnd(epochs, o.LastFetchedEpoch)
+	return l.OffsetForLeaderEpoch(o.LastFetchedEpoch)
 }
 
 func (l *Log) epochEnd(epochs []epochEntry, epoch int32) EpochEnd {

@@ -86,8 +86,8 @@ func failedList(code int16) OffsetResult {
 
 func (l *Log) earliest() OffsetResult {
 	out := OffsetResult{Timestamp: noTimestamp, Offset: l.logStart, LeaderEpoch: undefinedEpoch}
-	if len(l.epochs) > 0 && l.epochs[0].start <= l.logStart {
-		out.LeaderEpoch = l.epochs[0].epoch
+	if known := l.knownEpochs(); len(known) > 0 && known[0].start <= l.logStart {
+		out.LeaderEpoch = known[0].epoch
 	}
 	return out
 }

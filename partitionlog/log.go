@@ -18,7 +18,8 @@ type Log struct {
 	arena    arena
 
 	leaderEpoch int32
-	epochs      []epochEntry
+	epochs      []epochEntry // of the records
+	led         []ledEpoch   // those no record has, one a broker; the last is the current one
 
 	producers     map[int64]*producer
 	open          []OpenTransaction // by first offset
@@ -34,7 +35,7 @@ type Log struct {
 // segments' jitter (segment.jitter.ms) and may be nil when that is 0.
 func New(cfg Config, now int64, rng *rand.Rand) *Log {
 	l := &Log{cfg: cfg, rng: rng}
-	l.assignEpoch(0, 0, false)
+	l.led = []ledEpoch{{0, -1}}
 	l.segments = []*segment{l.newSegment(0, now)}
 	return l
 }
@@ -140,6 +141,6 @@ func (l *Log) store(now int64, b Batch, kept bool) Batch {
 	b = l.active().append(&l.arena, b, kept, now, l.cfg.IndexIntervalBytes)
 	l.end = b.LastOffset() + 1
 	l.size += int64(len(b))
-	l.assignEpoch(l.leaderEpoch, b.BaseOffset(), true)
+	l.assignEpoch(l.leaderEpoch, b.BaseOffset())
 	return b
 }

@@ -36,7 +36,7 @@ func (l *Log) BeginVerification(now int64, batch []byte, version int16) (v Verif
 		}
 		l.verifications[b.ProducerID()] = k
 	}
-	if k.epochBump && b.ProducerEpoch() > k.epoch {
+	if b.ProducerEpoch() > k.epoch {
 		k.epoch, k.lowestSequence = b.ProducerEpoch(), b.BaseSequence()
 	}
 	if b.ProducerEpoch() == k.epoch {

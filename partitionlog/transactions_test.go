@@ -254,3 +254,17 @@ func TestUnknownProducerOfAnOlderVerification(t *testing.T) {
 	_, err = appendTxn(t, begin(12), transactional(t, 1, 7, 0, 2), 11)
 	require.Equal(t, CodeOutOfOrderSequence, err.Code)
 }
+
+func TestVerificationFollowsARaisedEpoch(t *testing.T) {
+	t.Parallel()
+	for _, first := range []int16{9, 12} {
+		l := newTestLog()
+		l.BeginVerification(t0, transactional(t, 1, 7, 0, 0), first) // the coordinator said no
+		_, err := appendTxn(t, l, transactional(t, 1, 7, 1, 0), 11)
+		require.Nil(t, err, "recorded from a live Kafka: the sequences of an older epoch are not waited for")
+	}
+	l := newTestLog()
+	l.BeginVerification(t0, transactional(t, 1, 7, 0, 0), 9)
+	_, err := appendTxn(t, l, transactional(t, 1, 7, 1, 2), 11)
+	require.Nil(t, err)
+}

@@ -280,7 +280,7 @@ func (c *Cluster) addTo(m *metadata, t *topic, assignments [][]int32) {
 		p.log = partitionlog.New(cfg, now, &p.random)
 		s := electLeader(&partitionState{leader: -1, epoch: -1, replicas: replicas}, m)
 		p.state.Store(s)
-		p.log.NewLeaderEpoch(s.epoch)
+		p.log.NewLeaderEpoch(s.epoch, s.leader)
 		t.partitions = append(t.partitions, p)
 	}
 }
