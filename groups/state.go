@@ -67,6 +67,18 @@ type CommittedOffset struct {
 	ProducerID  int64 // of the open transaction, for pending offsets; else -1
 }
 
+// HasMember tells whether a group has a member of this id now.
+func (s *Shard) HasMember(id, member string) bool {
+	switch g := s.groups[id]; {
+	case g == nil:
+		return false
+	case g.consumer != nil:
+		return g.consumer.members[member] != nil
+	default:
+		return g.classic != nil && g.classic.members[member] != nil
+	}
+}
+
 // Epoch is a classic group's generation or a consumer group's epoch; ok is false when there is no such group.
 func (s *Shard) Epoch(id string) (epoch int32, ok bool) {
 	if g := s.groups[id]; g != nil {

@@ -331,7 +331,7 @@ func (co *coordinator) handle(w *waitingRequest, node int32, group string) {
 	sh.waiting[w.ticket] = w
 	co.dirty[sh.partition] = struct{}{}
 	co.handling = w
-	co.heard(w)
+	co.heard(sh, w)
 	cmd := groups.Command{Ticket: w.ticket, Client: w.client, Request: w.body}
 	if req, ok := w.body.(*kmsg.TxnOffsetCommitRequest); ok {
 		cmd.Verify = func() int16 { return int16(co.c.verifyOffsets(req)) }

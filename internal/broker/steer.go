@@ -321,18 +321,20 @@ func (c *Cluster) DropConnections(client string) int {
 
 type memberKey struct{ group, member string }
 
-// heard notes who speaks for the member that a request names. On the loop.
-func (co *coordinator) heard(w *waitingRequest) {
-	if k, ok := memberOf(w.body); ok && w.voice != nil {
+// heard notes who speaks for the member that a request names. Ids that the group doesn't know are left out: a client may name any number of them,
+// and whoever speaks for one would be kept for as long as the cluster runs. On the loop.
+func (co *coordinator) heard(sh *shard, w *waitingRequest) {
+	if k, ok := memberOf(w.body); ok && w.voice != nil && sh.HasMember(k.group, k.member) {
 		co.voices[k] = w.voice
 	}
 }
 
-// noteVoice notes who speaks for a member id that was just given (a join names none, so heard can't), and forgets members that are gone.
+// noteVoice notes who speaks for a new member (heard can't: it wasn't one yet), and forgets members that are gone.
 func (co *coordinator) noteVoice(ev groups.Event) {
 	k := memberKey{ev.Group, ev.Member}
 	switch ev.Kind {
 	case groups.EventJoined, groups.EventReplaced:
+		delete(co.voices, memberKey{ev.Group, ev.Replaces})
 		if w := co.handling; w != nil && w.voice != nil {
 			co.voices[k] = w.voice
 		}
