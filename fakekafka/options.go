@@ -131,7 +131,8 @@ func Listen(addr string) Option {
 	}
 }
 
-// Advertise sets the host that clients are told to connect to. Default: the one that the brokers listen on.
+// Advertise sets the host that clients are told to connect to. Default: the one that the brokers listen on; where that is all addresses (Listen("0.0.0.0:9092")), each
+// client is told the address by which it came.
 func Advertise(host string) Option {
 	return func(o *options) error {
 		if host == "" {

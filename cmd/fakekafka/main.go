@@ -94,7 +94,7 @@ func parse(args []string, stdout, stderr io.Writer) (opts []fakekafka.Option, do
 	fs.SetOutput(stderr)
 	var topics, configs list
 	listen := fs.String("listen", "127.0.0.1:9092", "where the first broker listens; port 0 takes a free one, further brokers take the ports after it")
-	advertise := fs.String("advertise", "", "host that clients are told to connect to (default: the one listened on)")
+	advertise := fs.String("advertise", "", "host that clients are told to connect to (default: the one listened on, or by which they came)")
 	fs.Var(&topics, "topic", "a topic to create, NAME:PARTITIONS; may be given several times")
 	brokers := fs.Int("brokers", 1, "number of brokers; node ids count from 1")
 	racks := fs.String("racks", "", "the brokers' racks, comma-separated, the i-th for node i")

@@ -298,7 +298,7 @@ func (p *producing) answer() answer {
 	}
 	for _, n := range nodes {
 		b := kmsg.NewProduceResponseBroker()
-		b.NodeID, b.Host, b.Port = n.id, n.host, n.port
+		b.NodeID, b.Host, b.Port = n.id, p.r.brokerHost(n), n.port
 		if n.rack != "" {
 			b.Rack = &n.rack
 		}

@@ -447,7 +447,7 @@ func (f *fetching) end(session int32) answer {
 			}
 		}
 		for _, n := range nodes {
-			f.response.NodeEndpoints = append(f.response.NodeEndpoints, wire.FetchNode{NodeID: n.id, Host: n.host, Port: n.port, Rack: n.rack})
+			f.response.NodeEndpoints = append(f.response.NodeEndpoints, wire.FetchNode{NodeID: n.id, Host: f.r.brokerHost(n), Port: n.port, Rack: n.rack})
 		}
 	}
 	return &f.response

@@ -120,7 +120,7 @@ func (r *request) describeBrokers(m *metadata, resp *kmsg.MetadataResponse) {
 			continue
 		}
 		b := kmsg.NewMetadataResponseBroker()
-		b.NodeID, b.Host, b.Port, b.Rack = n.id, n.host, n.port, rackPtr(n.rack)
+		b.NodeID, b.Host, b.Port, b.Rack = n.id, r.brokerHost(n), n.port, rackPtr(n.rack)
 		resp.Brokers = append(resp.Brokers, b)
 	}
 	resp.ControllerID = r.cluster.controller(m)

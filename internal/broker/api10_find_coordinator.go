@@ -127,7 +127,7 @@ func (r *request) leaderOf(topicName, key string) (found, error) {
 	if n == nil || !n.alive {
 		return notFound(wire.CoordinatorNotAvailable, "The coordinator is not available."), nil
 	}
-	return found{node: n.id, host: n.host, port: n.port}, nil
+	return found{node: n.id, host: r.brokerHost(n), port: n.port}, nil
 }
 
 // shareKey tells whether a key has the form group:topicId:partition. The group may have colons of its own.

@@ -41,7 +41,7 @@ func (r *request) describeQuorum() (answer, error) {
 	node := kmsg.NewDescribeQuorumResponseNode()
 	node.NodeID = m.nodes[0].id
 	l := kmsg.NewDescribeQuorumResponseNodeListener()
-	l.Name, l.Host, l.Port = controllerListener, m.nodes[0].host, uint16(m.nodes[0].port)
+	l.Name, l.Host, l.Port = controllerListener, r.brokerHost(m.nodes[0]), uint16(m.nodes[0].port)
 	node.Listeners = append(node.Listeners, l)
 	resp.Nodes = append(resp.Nodes, node)
 	return resp, nil

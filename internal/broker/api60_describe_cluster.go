@@ -35,7 +35,7 @@ func (r *request) describeCluster() (answer, error) {
 			continue
 		}
 		b := kmsg.NewDescribeClusterResponseBroker()
-		b.NodeID, b.Host, b.Port, b.Rack, b.IsFenced = n.id, n.host, n.port, rackPtr(n.rack), !n.alive
+		b.NodeID, b.Host, b.Port, b.Rack, b.IsFenced = n.id, r.brokerHost(n), n.port, rackPtr(n.rack), !n.alive
 		resp.Brokers = append(resp.Brokers, b)
 	}
 	resp.ClusterAuthorizedOperations = noOperations

@@ -462,6 +462,9 @@ func (c *Cluster) describeNodes() []*nodeInfo {
 		host, port := n.addr()
 		n.mu.Lock()
 		infos[i] = &nodeInfo{id: n.id, host: host, port: port, rack: n.rack, alive: n.listener != nil}
+		if listens, _, err := splitAddr(n.listen); err == nil {
+			infos[i].everywhere = c.advertise == "" && unspecified(listens)
+		}
 		n.mu.Unlock()
 	}
 	return infos

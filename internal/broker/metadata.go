@@ -32,11 +32,13 @@ type topic struct {
 
 // nodeInfo is what clients may know of a broker.
 type nodeInfo struct {
-	id    int32
-	host  string
-	port  int32
-	rack  string // "": none
-	alive bool
+	id   int32
+	host string
+	// everywhere: it listens on all addresses and no host was advertised, so that each client is told the one by which it came: see request.brokerHost.
+	everywhere bool
+	port       int32
+	rack       string // "": none
+	alive      bool
 }
 
 // partitionState is who leads a partition and who follows; immutable.

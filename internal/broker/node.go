@@ -170,8 +170,28 @@ func (n *node) addr() (host string, port int32) {
 	if err != nil {
 		panic(err) // the listener's own address
 	}
-	if n.cluster.advertise != "" {
+	switch {
+	case n.cluster.advertise != "":
 		host = n.cluster.advertise
+	case unspecified(host):
+		host = "127.0.0.1"
 	}
 	return host, port
+}
+
+// unspecified tells whether a host stands for all addresses of the machine. To a client it is no address: it would connect to itself.
+func unspecified(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsUnspecified()
+}
+
+// brokerHost is the host by which the client is told to reach a broker. Of one that listens on all addresses that is the address by which the client has reached this
+// broker: another machine is told another one than this one.
+func (r *request) brokerHost(n *nodeInfo) string {
+	if n.everywhere && r.conn.nc != nil {
+		if a, ok := r.conn.nc.LocalAddr().(*net.TCPAddr); ok {
+			return a.IP.String()
+		}
+	}
+	return n.host
 }
