@@ -165,12 +165,21 @@ func (p *producing) check() bool {
 				e.bad = wire.Code(code)
 			}
 		}
-		if e.batch != nil && (p.req.Acks < -1 || p.req.Acks > 1) {
+	}
+	return true
+}
+
+// checkAcks is asked only after the transaction coordinator, which by then has added the partitions.
+func (p *producing) checkAcks() {
+	if p.req.Acks >= -1 && p.req.Acks <= 1 {
+		return
+	}
+	for i := range p.entries {
+		if e := &p.entries[i]; e.batch != nil {
 			e.batch = nil
 			e.refuse(wire.InvalidRequiredAcks, -1)
 		}
 	}
-	return true
 }
 
 // appendAll appends partition by partition, once the transaction coordinator has agreed where it has a say.
@@ -179,6 +188,7 @@ func (p *producing) appendAll() error {
 	if err := p.verifyTransactions(now); err != nil {
 		return err
 	}
+	p.checkAcks()
 	frame := cap(p.r.frame)
 	batches, size := 0, 0
 	for i := range p.entries {

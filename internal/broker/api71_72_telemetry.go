@@ -35,7 +35,8 @@ func (r *request) getTelemetrySubscriptions() (answer, error) {
 
 func (r *request) pushTelemetry() (answer, error) {
 	req := r.body.(*kmsg.PushTelemetryRequest)
-	if req.ClientInstanceID == ([16]byte{}) {
+	// No client can push as 0, nor as 1, which was the metadata log's id.
+	if id := req.ClientInstanceID; id == ([16]byte{}) || id == [16]byte{15: 1} {
 		return errorForm(r, wire.InvalidRequest), nil
 	}
 	return onLoop(r.cluster, func() answer {

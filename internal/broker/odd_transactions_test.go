@@ -86,6 +86,17 @@ func TestBatchNamesATransactionTwice(t *testing.T) {
 	require.Equal(t, []int32{1, 1}, partitions())
 }
 
+func TestUnknownAcksAddThePartition(t *testing.T) {
+	t.Parallel()
+	cl := startTransactional(t, nil)
+	b, err := partitionlog.BuildBatch([]partitionlog.Record{{Value: []byte("v")}}, partitionlog.BatchOptions{ProducerID: cl.pid, ProducerEpoch: cl.epoch, Transactional: true})
+	require.NoError(t, err)
+	req := produceRequest("t", 0, b)
+	req.Version, req.TransactionID, req.Acks = 12, &cl.id, 2
+	require.Equal(t, wire.InvalidRequiredAcks, wire.Code(cl.ask(req).(*kmsg.ProduceResponse).Topics[0].Partitions[0].ErrorCode))
+	require.Equal(t, []int32{0}, cl.describe().Topics[0].Partitions, "the coordinator is asked first")
+}
+
 func TestProduceOfTwoEpochs(t *testing.T) {
 	t.Parallel()
 	cl := startTransactional(t, nil)
