@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
@@ -45,8 +46,28 @@ func (p *partition) expectFetch(group, client, member string) {
 			return
 		}
 	}
+	p.forgetFetchers()
 	p.fetchers = append(p.fetchers, newFetcher(group, client, member))
 	p.changed()
+}
+
+// manyFetchers is how many groups a partition remembers before it looks for those that are gone.
+const manyFetchers = 64
+
+// forgetFetchers drops the fetchers whose member is gone, when there are many: groups of one use would add up, and a fetch looks at all. With p.mu
+// held, on the loop.
+func (p *partition) forgetFetchers() {
+	n := len(p.fetchers)
+	if n < manyFetchers || n < cap(p.fetchers) {
+		return
+	}
+	p.fetchers = slices.DeleteFunc(p.fetchers, func(f fetcher) bool {
+		sh := p.cluster.shardNow(f.group)
+		return sh != nil && !sh.HasMember(f.group, f.member) // without a coordinator nobody knows
+	})
+	if len(p.fetchers) > n/2 {
+		p.fetchers = slices.Grow(p.fetchers, n) // so that the next look is as far away
+	}
 }
 
 func newFetcher(group, client, member string) fetcher {

@@ -3,6 +3,7 @@ package broker
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -38,4 +39,26 @@ func TestOnlyMembersHaveAVoice(t *testing.T) {
 	leave.Members = append(leave.Members, m)
 	require.Zero(t, raw.ask(leave).(*kmsg.LeaveGroupResponse).ErrorCode)
 	require.Zero(t, voices())
+}
+
+// Groups that come and go leave nothing at the partitions that they had.
+func TestGroupsOfOneUseAreForgotten(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}})
+	p := c.meta.Load().partition("t", 0)
+	most := 0
+	for i := range 4 * manyFetchers {
+		group := fmt.Sprint("g", i)
+		member, err := c.AddScripts(group, []ScriptSpec{{Client: "c", Topics: []string{"t"}, Consumer: true, Rebalance: time.Minute}})
+		require.NoError(t, err)
+		require.NoError(t, c.Await(t.Context(), func() bool { return len(member[0].StateNow().Owned["t"]) == 1 }))
+		code, err := member[0].Leave(t.Context().Done(), false)
+		require.NoError(t, err)
+		require.Equal(t, wire.None, code)
+		p.mu.Lock()
+		most = max(most, len(p.fetchers))
+		p.mu.Unlock()
+	}
+	require.Positive(t, most)
+	require.LessOrEqual(t, most, 2*manyFetchers)
 }
