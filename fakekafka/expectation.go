@@ -231,13 +231,16 @@ func (e Expectation) matchPerKey(unseen []Record) (matched []Record, diff func()
 		byKey[key(r)] = append(byKey[key(r)], r)
 	}
 	nth := map[content]int{}
-	return e.matchEach(unseen, func(i int) []Record {
+	matched, diff, _ = e.matchEach(unseen, func(i int) []Record {
 		k := key(e.want[i])
 		n := nth[k]
 		nth[k]++
 		if n >= len(byKey[k]) {
 			return nil
 		}
+		next := byKey[k][n]
+		never = never || next.Partition == 0 && !e.want[i].is(next) // before records of later partitions others may still come
 		return byKey[k][n : n+1]
 	})
+	return matched, diff, never
 }

@@ -57,15 +57,15 @@ func (want Assignment) matches(s GroupState) (bool, string) {
 			continue
 		}
 		ok = false
-		lines = append(lines, fmt.Sprintf("    %s: wanted %s; owns %s", name, partitionsText(want[name]), partitionsText(m.Owned)))
+		lines = append(lines, fmt.Sprintf("    %s: wanted %s; owns %s%s", name, partitionsText(want[name]), partitionsText(m.Owned), stepText(s, m)))
 	}
 	for _, m := range s.Members {
 		if !used[m.ID] {
 			ok = false
-			lines = append(lines, fmt.Sprintf("    %s: not wanted in the group; owns %s", memberLabel(m), partitionsText(m.Owned)))
+			lines = append(lines, fmt.Sprintf("    %s: not wanted in the group; owns %s%s", memberLabel(m), partitionsText(m.Owned), stepText(s, m)))
 		}
 	}
-	return ok, fmt.Sprintf("%s, epoch %d\n%s", s.State, s.Epoch, strings.Join(lines, "\n"))
+	return ok, fmt.Sprintf("%s, epoch %d%s\n%s", s.State, s.Epoch, heldText(s), strings.Join(lines, "\n"))
 }
 
 func (g *Group) hasAssignment(want Assignment) func() (bool, string) {

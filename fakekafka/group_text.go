@@ -14,7 +14,7 @@ const summaryMembers = 40
 // summary is a group in one or more lines, for messages. Of a large group it lists those first that still have a step to go.
 func summary(s GroupState) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s protocol, epoch %d, %s", s.State, s.Protocol, s.Epoch, count(len(s.Members), "member"))
+	fmt.Fprintf(&b, "%s, %s protocol, epoch %d, %s%s", s.State, s.Protocol, s.Epoch, count(len(s.Members), "member"), heldText(s))
 	listed := s.Members
 	if len(listed) > summaryMembers {
 		listed = slices.Clone(listed)
@@ -32,14 +32,33 @@ func summary(s GroupState) string {
 		if m.Protocol == "consumer" && !samePartitions(m.Owned, m.Target) {
 			fmt.Fprintf(&b, ", shall own %s", partitionsText(m.Target))
 		}
-		if m.ParkedIn != "" && m.ParkedIn != "heartbeat" {
-			fmt.Fprintf(&b, ", waits in %s", m.ParkedIn)
-		}
+		b.WriteString(stepText(s, m))
 	}
 	if more := len(s.Members) - len(listed); more > 0 {
 		fmt.Fprintf(&b, "\n    … and %d more", more)
 	}
 	return b.String()
+}
+
+// heldText says at which holds the group stands; "" for none.
+func heldText(s GroupState) string {
+	if len(s.HeldAt) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", stands at the test's hold of %v", s.HeldAt)
+}
+
+// stepText says what a member waits for, or what the others wait for from it; "" for nothing.
+func stepText(s GroupState, m MemberState) string {
+	switch {
+	case m.ParkedIn != "" && m.ParkedIn != "heartbeat":
+		return ", waits in " + m.ParkedIn
+	case s.State == "PreparingRebalance":
+		return ", has not joined again: the others wait for it"
+	case s.State == "CompletingRebalance" && m.ID == s.Leader:
+		return ", leads and has not sent the assignment: the others wait for it"
+	}
+	return ""
 }
 
 // step is 1 for a member that has one to go.

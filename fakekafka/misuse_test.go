@@ -270,6 +270,31 @@ func TestFailureNamesWhatIsInTheWay(t *testing.T) {
 	require.ErrorContains(t, m.Has(ctx, map[string][]int32{"t": {0, 1}, "tt": {0}}), "\n    topic \"t\" has no partition 1; it has 1\n    there is no topic \"tt\"")
 }
 
+// TestFailureNamesWhoIsWaitedFor: in a rebalance that doesn't end.
+func TestFailureNamesWhoIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("t", 2))
+	g := k.Group("g")
+	slow := k.Join("g", fakekafka.Member{ClientID: "slow", Topics: []string{"t"}, ByHand: true})
+	require.Equal(t, fakekafka.MemberIDRequired, slow.JoinGroup())
+	require.Equal(t, fakekafka.NoError, slow.JoinGroup())
+	soon := func() context.Context {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	require.ErrorContains(t, g.Stable(soon(), 1), "slow: epoch 1, owns nothing, subscribes to t, leads and has not sent the assignment: the others wait for it")
+	require.Equal(t, fakekafka.NoError, slow.SyncGroup())
+	k.Join("g", fakekafka.Member{ClientID: "b", Topics: []string{"t"}})
+	require.ErrorContains(t, g.Stable(soon(), 2), "slow: epoch 1, owns t 0 1, has not joined again: the others wait for it\n    b: epoch 1, owns nothing, subscribes to t, waits in join")
+	require.ErrorContains(t, g.Assigned(soon(), fakekafka.Assignment{"b": {"t": {0, 1}}}), "slow: not wanted in the group; owns t 0 1, has not joined again")
+	hold := g.Hold(fakekafka.JoinBarrier)
+	require.NoError(t, g.Member("slow").Evict())
+	require.ErrorContains(t, g.Stable(soon(), 1), "1 member, stands at the test's hold of [")
+	hold.Release()
+	g.AwaitStable(t, 1)
+}
+
 // TestRequestsThatCannotBeAskedFor: an Await of them fails at once.
 func TestRequestsThatCannotBeAskedFor(t *testing.T) {
 	t.Parallel()
