@@ -42,6 +42,9 @@ func (g *Group) fetching() (bool, string) {
 
 // Fetching waits until the group is stable and every partition that a member owns is being fetched by it.
 func (g *Group) Fetching(ctx context.Context) error {
+	if err := g.nameless(); err != nil {
+		return g.failed(fmt.Errorf("wanted a group that fetches: %w", err))
+	}
 	return g.failed(g.k.await(ctx, "every owned partition to be fetched", g.fetching))
 }
 

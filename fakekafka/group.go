@@ -32,7 +32,7 @@ func (k *Cluster) Group(id string) *Group { return &Group{k, id} }
 // ID is the group's id.
 func (g *Group) ID() string { return g.id }
 
-// nameless refuses to steer the group of no name, which no member can join.
+// nameless refuses to steer, or to wait for, the group of no name, which no member can join.
 func (g *Group) nameless() error {
 	if g.id == "" {
 		return errors.New("the group has no name: give its group.id to Group or Join")
@@ -121,6 +121,9 @@ func unsettled(m MemberState) bool {
 func (g *Group) Stable(ctx context.Context, n int) error {
 	if n < 0 {
 		return g.failed(fmt.Errorf("wanted a stable group of %d members: give a number from 0 on", n))
+	}
+	if err := g.nameless(); err != nil {
+		return g.failed(fmt.Errorf("wanted a stable group: %w", err))
 	}
 	return g.failed(g.k.await(ctx, "a stable group of "+count(n, "member"), func() (bool, string) { return g.stable(n) }))
 }

@@ -84,6 +84,9 @@ func (g *Group) hasAssignment(want Assignment) func() (bool, string) {
 
 // Assigned waits until the group is stable with just this assignment.
 func (g *Group) Assigned(ctx context.Context, want Assignment) error {
+	if err := g.nameless(); err != nil {
+		return g.failed(fmt.Errorf("wanted an assignment: %w", err))
+	}
 	return g.failed(g.k.await(ctx, "this assignment", g.hasAssignment(want)))
 }
 
@@ -177,7 +180,9 @@ func (g *Group) hasOwner(topic string, partition int32, member string) func() (b
 
 // Owned waits until a member owns a partition.
 func (g *Group) Owned(ctx context.Context, topic string, partition int32, member string) error {
-	switch {
+	switch err := g.nameless(); {
+	case err != nil:
+		return g.failed(fmt.Errorf("wanted an owner: %w", err))
 	case partition < 0:
 		return g.failed(negativePartition(topic, partition))
 	case member == "":

@@ -250,6 +250,11 @@ func TestWaitsThatCannotEnd(t *testing.T) {
 	require.ErrorContains(t, g.Owned(ctx, "t", 0, ""), "a member without a name: give its client id")
 	require.ErrorContains(t, g.CommittedAt(ctx, "t", -1, 0), "wanted partition -1 of t")
 	require.ErrorContains(t, g.CommittedAt(ctx, "t", 0, -1), "committed up to offset -1: give a number from 0 on")
+	for _, err := range []error{
+		k.Group("").Stable(ctx, 1), k.Group("").Fetching(ctx), k.Group("").Owned(ctx, "t", 0, "a"), k.Group("").Assigned(ctx, fakekafka.Assignment{"a": {"t": {0}}}),
+	} {
+		require.ErrorContains(t, err, "the group has no name: give its group.id")
+	}
 	require.ErrorContains(t, g.LagAtMost(ctx, -1), "a lag of at most -1: give a number from 0 on")
 }
 

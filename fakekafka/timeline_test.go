@@ -28,7 +28,7 @@ func TestTimelineTellsOfRefusals(t *testing.T) {
 		require.Equal(t, fakekafka.UnknownMemberID, a.Commit("orders", 1, 5))
 	}
 	text := words(g.Timeline())
-	require.Contains(t, text, "b refused: JoinGroup was answered INCONSISTENT_GROUP_PROTOCOL +")
+	require.Contains(t, text, "b refused: JoinGroup was answered INCONSISTENT_GROUP_PROTOCOL: it offers [\"cooperative-sticky\"] for a group of type \"consumer\" +")
 	require.Equal(t, 1, strings.Count(text, "a refused orders 1: OffsetCommit was answered UNKNOWN_MEMBER_ID "), text)
 	require.NotContains(t, text, "MEMBER_ID_REQUIRED") // a step of the protocol
 }

@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"fmt"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/groups"
@@ -52,7 +54,15 @@ func refusal(body kmsg.Request, answer kmsg.Response) (groups.Event, bool) {
 			return groups.Event{}, false
 		}
 	}
-	return groups.Event{Group: group, Kind: EventRefused, Partitions: refused.partitions, Cause: wire.Key(body.Key()).String() + " was answered " + wire.Code(code).String()}, true
+	cause := wire.Key(body.Key()).String() + " was answered " + wire.Code(code).String()
+	if req, ok := body.(*kmsg.JoinGroupRequest); ok && wire.Code(code) == wire.InconsistentGroupProtocol {
+		var names []string
+		for _, p := range req.Protocols {
+			names = append(names, p.Name)
+		}
+		cause += fmt.Sprintf(": it offers %q for a group of type %q", names, req.ProtocolType)
+	}
+	return groups.Event{Group: group, Kind: EventRefused, Partitions: refused.partitions, Cause: cause}, true
 }
 
 // refusedOffsets are the partitions of a commit that were answered an error: the first one that there is, if there are several.
