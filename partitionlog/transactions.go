@@ -55,6 +55,13 @@ func (l *Log) StaleEpoch(batch []byte) bool {
 	return p != nil && p.epoch > Batch(batch).ProducerEpoch()
 }
 
+// ProducerState tells what StaleEpoch and BeginVerification would find of a producer whose batch is yet to be made: whether a larger epoch is known here, and whether its
+// transaction is open at this one, so that nobody need be asked.
+func (l *Log) ProducerState(id int64, epoch int16) (stale, open bool) {
+	p := l.producers[id]
+	return p != nil && p.epoch > epoch, p != nil && p.txnFirst >= 0 && p.epoch == epoch
+}
+
 func (l *Log) transactionOpen(p *producer, b Batch) bool {
 	return p != nil && p.txnFirst >= 0 && p.epoch == b.ProducerEpoch()
 }

@@ -307,8 +307,19 @@ func (c *Cluster) verifyOffsets(req *kmsg.TxnOffsetCommitRequest) wire.Code {
 	if req.Version < 5 && !c.settings(c.nodes[0].id).Bool("transaction.partition.verification.enable") {
 		return wire.None
 	}
-	code := c.txns.askTransaction(req.TransactionalID, transactions.Producer{ID: req.ProducerID, Epoch: req.ProducerEpoch},
-		[]transactions.TopicPartition{c.offsetsPartition(req.Group)}, req.Version >= 5)[0]
+	tp := c.offsetsPartition(req.Group)
+	if p := c.meta.Load().partition(tp.Topic, tp.Partition); p != nil {
+		p.mu.Lock()
+		stale, open := p.log.ProducerState(req.ProducerID, req.ProducerEpoch)
+		p.mu.Unlock()
+		if stale {
+			return wire.InvalidProducerEpoch
+		}
+		if open { // whatever the transactional id
+			return wire.None
+		}
+	}
+	code := c.txns.askTransaction(req.TransactionalID, transactions.Producer{ID: req.ProducerID, Epoch: req.ProducerEpoch}, []transactions.TopicPartition{tp}, req.Version >= 5)[0]
 	switch code {
 	case wire.ProducerFenced:
 		return wire.InvalidProducerEpoch

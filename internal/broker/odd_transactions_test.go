@@ -23,17 +23,30 @@ type txnClient struct {
 
 func startTransactional(t *testing.T, config map[string]string) txnClient {
 	cl := txnClient{rawClient: dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 2}}, Config: config})), id: "id"}
-	find := kmsg.NewPtrFindCoordinatorRequest()
-	find.Version, find.CoordinatorType, find.CoordinatorKeys = 4, 1, []string{cl.id}
-	require.Eventually(t, func() bool {
-		return cl.ask(find).(*kmsg.FindCoordinatorResponse).Coordinators[0].ErrorCode == 0
-	}, 5*time.Second, time.Millisecond)
+	cl.find(1, cl.id)
 	init := kmsg.NewPtrInitProducerIDRequest()
 	init.Version, init.TransactionalID, init.TransactionTimeoutMillis = 4, &cl.id, 60000
 	resp := cl.ask(init).(*kmsg.InitProducerIDResponse)
 	require.Zero(t, resp.ErrorCode)
 	cl.pid, cl.epoch = resp.ProducerID, resp.ProducerEpoch
 	return cl
+}
+
+// find waits until a coordinator is there.
+func (cl txnClient) find(kind int8, key string) {
+	req := kmsg.NewPtrFindCoordinatorRequest()
+	req.Version, req.CoordinatorType, req.CoordinatorKeys = 4, kind, []string{key}
+	require.Eventually(cl.tb, func() bool {
+		return cl.ask(req).(*kmsg.FindCoordinatorResponse).Coordinators[0].ErrorCode == 0
+	}, 5*time.Second, time.Millisecond)
+}
+
+// commitOffset commits one offset of group g with the client's producer id.
+func (cl txnClient) commitOffset(version int16, id string, epoch int16) wire.Code {
+	req := kmsg.NewPtrTxnOffsetCommitRequest()
+	req.Version, req.TransactionalID, req.Group, req.ProducerID, req.ProducerEpoch, req.Generation = version, id, "g", cl.pid, epoch, -1
+	req.Topics = []kmsg.TxnOffsetCommitRequestTopic{{Topic: "t", Partitions: []kmsg.TxnOffsetCommitRequestTopicPartition{{Offset: 1}}}}
+	return wire.Code(cl.ask(req).(*kmsg.TxnOffsetCommitResponse).Topics[0].Partitions[0].ErrorCode)
 }
 
 func (cl txnClient) describe() kmsg.DescribeTransactionsResponseTransactionState {
@@ -116,19 +129,24 @@ func TestProduceOfTwoEpochs(t *testing.T) {
 	require.Equal(t, "Empty", cl.describe().State)
 }
 
+func TestOffsetsOfAnOpenTransaction(t *testing.T) {
+	t.Parallel()
+	cl := startTransactional(t, nil)
+	cl.find(0, "g")
+	require.Equal(t, wire.InvalidProducerIDMapping, cl.commitOffset(5, "other", cl.epoch))
+	require.Equal(t, wire.None, cl.commitOffset(5, cl.id, cl.epoch))
+	require.Equal(t, wire.None, cl.commitOffset(5, "other", cl.epoch), "the coordinator isn't asked any more")
+	require.Equal(t, wire.None, cl.commitOffset(0, "other", cl.epoch))
+	require.Equal(t, wire.InvalidProducerEpoch, cl.commitOffset(5, cl.id, cl.epoch-1))
+	require.Equal(t, wire.InvalidProducerEpoch, cl.commitOffset(5, "other", cl.epoch-1), "refused before the coordinator is asked")
+}
+
 func TestNobodyIsAskedWithoutVerification(t *testing.T) {
 	t.Parallel()
 	cl := startTransactional(t, map[string]string{"transaction.partition.verification.enable": "false"})
-	find := kmsg.NewPtrFindCoordinatorRequest()
-	find.Version, find.CoordinatorKeys = 4, []string{"g"}
-	require.Eventually(t, func() bool {
-		return cl.ask(find).(*kmsg.FindCoordinatorResponse).Coordinators[0].ErrorCode == 0
-	}, 5*time.Second, time.Millisecond)
-	commit := kmsg.NewPtrTxnOffsetCommitRequest()
-	commit.TransactionalID, commit.Group, commit.ProducerID, commit.ProducerEpoch, commit.Generation = cl.id, "g", cl.pid, cl.epoch, -1
-	commit.Topics = []kmsg.TxnOffsetCommitRequestTopic{{Topic: "t", Partitions: []kmsg.TxnOffsetCommitRequestTopicPartition{{Offset: 1}}}}
-	for commit.Version = 3; commit.Version <= 4; commit.Version++ {
-		require.Equal(t, wire.None, wire.Code(cl.ask(commit).(*kmsg.TxnOffsetCommitResponse).Topics[0].Partitions[0].ErrorCode))
+	cl.find(0, "g")
+	for version := range int16(5) {
+		require.Equal(t, wire.None, cl.commitOffset(version, cl.id, cl.epoch))
 	}
 	require.Equal(t, "Empty", cl.describe().State)
 
