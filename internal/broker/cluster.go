@@ -215,7 +215,7 @@ func build(o Options) (*Cluster, error) {
 	c.loop = newLoop(c.clock)
 	c.groups = newCoordinator(c)
 	c.txns = newTxnCoordinator(c)
-	c.history.started = c.clock.Now()
+	c.history.started, c.history.limit = c.clock.Now(), historyFor(o.MaxMemory)
 	c.loop.failed = func(p *panicked) { c.bug("on the control loop: %v", p) }
 	c.loop.endTurn = c.endTurn
 	c.loop.deadline = c.deadline

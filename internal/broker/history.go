@@ -28,6 +28,15 @@ const (
 // maxHistory bounds what a long-lived broker remembers; a test stays far below it.
 const maxHistory = 1 << 20
 
+// historyFor is how many events a broker remembers whose memory is bounded: they take a tenth of it, at what an event of a group usually takes. 0: no bound.
+func historyFor(memory int64) int {
+	const event = 320
+	if memory == 0 {
+		return maxHistory
+	}
+	return int(min(max(memory/10/event, 2*chunk), maxHistory))
+}
+
 // chunk is how many events are allocated at once, once there are many. What is remembered is never copied.
 const chunk = 1 << 10
 
@@ -35,13 +44,14 @@ const chunk = 1 << 10
 type history struct {
 	chunks  [][]groups.Event
 	n       int // events in them
+	limit   int // how many at most
 	started time.Time
 }
 
 func (h *history) add(e groups.Event) {
 	last := len(h.chunks) - 1
 	if last < 0 || len(h.chunks[last]) == cap(h.chunks[last]) {
-		for h.n > maxHistory-chunk {
+		for h.n > h.limit-chunk {
 			h.n -= len(h.chunks[0]) // the oldest are forgotten
 			h.chunks = slices.Delete(h.chunks, 0, 1)
 		}
