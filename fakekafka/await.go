@@ -29,18 +29,31 @@ func (k *Cluster) within(tb testing.TB, wait func(ctx context.Context) error) {
 	check(tb, wait(ctx))
 }
 
-// testDeadline is when the test binary is killed. Inside a synctest bubble it can't be asked for: the testing package panics there.
+// testDeadline is when the test binary is killed.
 func testDeadline(tb testing.TB) (at time.Time, ok bool) {
+	at, ok, _ = deadlineOf(tb)
+	return at, ok
+}
+
+// inBubble tells whether the test is in a synctest bubble.
+func inBubble(tb testing.TB) bool {
+	_, _, bubble := deadlineOf(tb)
+	return bubble
+}
+
+// deadlineOf asks the test for its deadline. In a synctest bubble the testing package panics then, by which one is known.
+func deadlineOf(tb testing.TB) (at time.Time, ok, bubble bool) {
 	t, has := tb.(interface{ Deadline() (time.Time, bool) })
 	if !has {
-		return time.Time{}, false
+		return time.Time{}, false, false
 	}
 	defer func() {
-		if recover() != nil {
-			at, ok = time.Time{}, false
+		if p := recover(); p != nil {
+			at, ok, bubble = time.Time{}, false, strings.Contains(fmt.Sprint(p), "synctest")
 		}
 	}()
-	return t.Deadline()
+	at, ok = t.Deadline()
+	return at, ok, false
 }
 
 // await waits until check, which runs on the control loop, says that it is so; if it never does, the error says what was

@@ -23,12 +23,15 @@ type Cluster struct {
 	ended  atomic.Bool  // the test has, and the cluster with it
 }
 
-// Start starts a cluster for a test and closes it with the test. It fails the test at once if an option is bad.
+// Start starts a cluster for a test and closes it with the test. It fails the test at once if an option is bad, and in a synctest bubble without [InMemoryNetwork].
 func Start(tb testing.TB, opts ...Option) *Cluster {
 	tb.Helper()
 	o, err := collect(opts)
 	if err != nil {
 		tb.Fatal(err)
+	}
+	if o.memory == nil && inBubble(tb) {
+		tb.Fatal("fakekafka: the test is in a synctest bubble, where time stands still while anybody waits for a socket: give Start the option InMemoryNetwork(), and the clients k.DialContext")
 	}
 	k, err := start(o, tb)
 	if err != nil {

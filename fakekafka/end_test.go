@@ -64,6 +64,23 @@ func TestAHoldThatACleanupReleasesIsNoFailure(t *testing.T) {
 	require.Empty(t, tb.end())
 }
 
+// bubbled is a recorder that can be asked for its deadline, as a *testing.T can.
+type bubbled struct {
+	*recorder
+	t *testing.T
+}
+
+func (b bubbled) Deadline() (time.Time, bool) { return b.t.Deadline() }
+
+// TestSocketsInABubble: time would stand still, and the test end by the limit of go test.
+func TestSocketsInABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := bubbled{&recorder{TB: t}, t}
+		require.Panics(t, func() { fakekafka.Start(tb, fakekafka.Topic("orders", 2)) })
+		require.Contains(t, tb.errors(), "give Start the option InMemoryNetwork()")
+	})
+}
+
 func TestTheEndInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := fakekafka.Start(t, fakekafka.Topic("orders", 2), fakekafka.InMemoryNetwork())

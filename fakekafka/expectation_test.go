@@ -18,6 +18,14 @@ func said(t *testing.T, call func(tb testing.TB)) string {
 	return rec.errors()
 }
 
+func TestExpectationOfNoKind(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1), fakekafka.WaitLimit(time.Hour))
+	const text = "the expectation is of no kind: make it with InOrder, PerKey or AnyOrder"
+	require.Contains(t, said(t, func(tb testing.TB) { k.Topic("orders").RequireRecords(tb, fakekafka.Expectation{}) }), text)
+	require.ErrorContains(t, k.Topic("orders").Has(t.Context(), fakekafka.Expectation{}), text)
+}
+
 // TestDiffNamesWhatDiffers: a record that is wanted somewhere, or of some time, is shown with it.
 func TestDiffNamesWhatDiffers(t *testing.T) {
 	t.Parallel()

@@ -242,6 +242,9 @@ func (t *TopicHandle) tooFew(n int) bool {
 
 // hasRecords looks for the wanted records among the unseen ones and marks them as seen. saw is nil where ok is true.
 func (t *TopicHandle) hasRecords(e Expectation) (ok bool, saw func() string, never bool) {
+	if e.order == "" {
+		return false, func() string { return "    the expectation is of no kind: make it with InOrder, PerKey or AnyOrder" }, true
+	}
 	m := &t.k.topics
 	m.mu.Lock()
 	defer m.mu.Unlock()
