@@ -156,8 +156,11 @@ func FuzzBatchAgainstFranzGo(f *testing.F) {
 			return
 		}
 		for b := range log.Batches(0) {
-			// A broker takes compressed streams with bytes behind them that franz-go does not read.
-			if _, err := kgoRecords(b); err == nil || b.Codec() == partitionlog.CodecNone {
+			// A broker takes compressed streams with bytes behind them that franz-go does not read, and in them records that are not as long
+			// as they say, which nobody reads.
+			_, err := kgoRecords(b)
+			_, own := partitionlog.DecodeBatch(nil, b, nil)
+			if err == nil && own == nil || b.Codec() == partitionlog.CodecNone {
 				requireSameRecords(t, b)
 			}
 		}

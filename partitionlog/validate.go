@@ -238,6 +238,7 @@ func (l *Log) scan(now int64, b Batch, c *Codecs, each func(i int, rec *rawRecor
 	var rec rawRecord
 	count := b.RecordCount()
 	skim := each == nil && !l.cfg.CleanupCompact && !t.typeClash && b.TimestampType() == CreateTime
+	kept := each == nil && b.Codec() != CodecNone
 	for i := range count {
 		body, err := r.nextBody()
 		if err == nil {
@@ -252,7 +253,12 @@ func (l *Log) scan(now int64, b Batch, c *Codecs, each func(i int, rec *rawRecor
 					continue
 				}
 			}
-			err = rec.parse(body)
+			if err = rec.parse(body); err != nil && kept {
+				r.pos = r.begun
+			}
+		}
+		if err != nil && kept && !isStream(err) {
+			err = r.skim(&rec) // from where the record began
 		}
 		if err != nil {
 			return s, fmt.Errorf("record %d of %d: %w", i, count, err)

@@ -68,7 +68,7 @@ func (c *Cluster) cleanLogs(now time.Time) {
 		}
 		done[dirtiest] = true
 		if _, err := dirtiest.compact(now); err != nil {
-			c.bug("%s-%d can't be compacted: %v", dirtiest.topic, dirtiest.index, err)
+			c.log.Warn("a partition can't be compacted, and is left alone from now on", "topic", dirtiest.topic, "partition", dirtiest.index, "reason", err)
 		}
 	}
 }

@@ -1,0 +1,52 @@
+package partitionlog
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// In a batch that is kept compressed a broker skims the records: what they say of their lengths doesn't count.
+func TestRecordThatLiesAboutItsLength(t *testing.T) {
+	t.Parallel()
+	lying := func(codec int, length byte) Batch {
+		var c Codecs
+		plain := mustBatch(t, []Record{{Timestamp: t0, Key: []byte("a"), Value: []byte("1"), Headers: []Header{{Key: "h"}}}, {Timestamp: t0, Key: []byte("b")}}, BatchOptions{})
+		plain[headerSize] = length
+		b := plain
+		if codec != CodecNone {
+			var err error
+			b, err = c.pack(append(make([]byte, 0, 200), plain[:headerSize]...), codec, 0, plain[headerSize:])
+			require.NoError(t, err)
+		}
+		h := headerOf(plain)
+		h.attributes = int16(codec)
+		h.put(b)
+		b.putInt64(posBaseOffset, 0)
+		return b
+	}
+	for codec := CodecNone; codec <= CodecZstd; codec++ {
+		for _, length := range []byte{0, 1, 2, 20, 24, 0x7e} {
+			l := newTestLog(func(c *Config) { c.CleanupDelete, c.CleanupCompact, c.SegmentMs = false, true, 1 })
+			produce(t, l, t0, Record{Timestamp: t0 - 100, Key: []byte("a")})
+			_, err := l.Append(t0, lying(codec, length), AppendOptions{})
+			if codec == CodecNone {
+				require.NotNil(t, err)
+				require.Equal(t, CodeInvalidRecord, err.Code)
+				continue
+			}
+			require.Nil(t, err, "codec %d length %d", codec, length)
+			require.Equal(t, CodeInvalidRecord, l.ListOffsets(t0, ListOptions{CurrentLeaderEpoch: -1}).Code)
+			produce(t, l, t0, Record{Timestamp: t0 + 100, Key: []byte("a")})
+			require.True(t, l.Cleanable(t0).Due)
+			_, failed := l.Compact(t0, nil)
+			require.Error(t, failed)
+			require.False(t, l.Cleanable(t0).Due, "it is left alone")
+
+			other := newTestLog(func(c *Config) { c.CompressionType = codecNames[codec%CodecZstd+1] })
+			_, err = other.Append(t0, lying(codec, length), AppendOptions{})
+			require.NotNil(t, err, "a batch that is rebuilt is read")
+			require.Equal(t, CodeInvalidRecord, err.Code)
+		}
+	}
+}
