@@ -85,7 +85,8 @@
 //   - A fetch session is opened by the answer to a client's first fetch. At an empty log that answer waits for fetch.max.wait.ms: produce a record first.
 //   - [TopicHandle] looks at the log as it is: records of aborted transactions are in it, and markers take offsets.
 //     [TopicHandle.ReadCommitted] is the topic as consumers with isolation.level=read_committed see it.
-//   - Pauses, isolations and holds end when the test's function does, before its cleanups, so that clients close in peace.
+//   - Pauses, isolations and holds end when the test's function does, before its cleanups, so that clients close in peace: close them in t.Cleanup. A deferred Close comes
+//     before that. franz-go's waits without end for the answer to its LeaveGroup, and the test stands until go test gives up: Resume before it.
 //
 // cmd/fakekafka is the same broker as a program.
 //

@@ -44,7 +44,8 @@ const (
 )
 
 // Pause stops the member's client: its requests get no answer until Resume. Default scope: Everything. Its session ages meanwhile, so that
-// FastForward past the session timeout removes it. The pause is of the client id: clients that share it pause together.
+// FastForward past the session timeout removes it. The pause is of the client id: clients that share it pause together. It ends with the test's function, before its cleanups:
+// a client that is closed in a defer is paused still, and may wait for ever for the answer to its LeaveGroup.
 func (m *MemberHandle) Pause(scope ...PauseScope) error {
 	m.g.k.mark.Helper()
 	s, err := m.find()
