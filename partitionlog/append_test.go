@@ -132,6 +132,7 @@ func TestSplitProduce(t *testing.T) {
 	zstd := []byte(mustBatch(t, testRecords(1, t0), BatchOptions{Codec: CodecZstd}))
 	change := func(b []byte, at int, v byte) []byte { b = append([]byte(nil), b...); b[at] = v; return b }
 	join := func(a, b []byte) []byte { return append(append([]byte(nil), a...), b...) }
+	long := func(n int32) []byte { return edit(join(good, nil), func(b Batch) { b.putInt32(posLength, n) }) }
 	for _, tt := range []struct {
 		explanation string
 		records     []byte
@@ -150,6 +151,10 @@ func TestSplitProduce(t *testing.T) {
 		{"format 3", change(good, posMagic, 3), 9, CodeCorruptMessage, 0, true},
 		{"a length below 14", change(good, 11, 13), 9, CodeCorruptMessage, 0, true},
 		{"a length below 14 in too few bytes for a magic", change(good, 11, 13)[:12], 9, CodeCorruptMessage, 0, true},
+		{"a length that overflows with its header", long(math.MaxInt32 - 11)[:17], 9, CodeUnknownServerError, 0, true},
+		{"one that does not", long(math.MaxInt32 - 12), 9, CodeInvalidRecord, 0, false},
+		{"one that does in too few bytes for a magic", long(math.MaxInt32)[:16], 9, CodeInvalidRecord, 0, false},
+		{"one that does behind a batch", join(good, long(math.MaxInt32)), 9, CodeUnknownServerError, 0, false},
 		{"a broken second header", join(good, change(good, posMagic, 3)), 9, CodeCorruptMessage, 0, false},
 		{"zstd in v6", zstd, 6, CodeUnsupportedCompression, 0, false},
 		{"zstd in v7", zstd, 7, 0, len(zstd), false},
@@ -159,9 +164,12 @@ func TestSplitProduce(t *testing.T) {
 			batch, code := SplitProduce(tt.records, tt.version)
 			require.Equal(t, tt.code, code)
 			require.Len(t, batch, tt.size)
-			reason, broken := BrokenFirstHeader(tt.records)
-			require.Equal(t, tt.broken, broken)
-			require.Equal(t, broken, reason != "")
+			first, reason := BrokenFirstHeader(tt.records)
+			require.Equal(t, tt.broken, first != CodeNone)
+			require.Equal(t, tt.broken, reason != "")
+			if tt.broken {
+				require.Equal(t, code, first)
+			}
 		})
 	}
 	require.False(t, FirstBatchTransactional(good))

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math"
 )
 
 // Where the fields of a batch of format 2 are; all are big endian.
@@ -145,9 +146,10 @@ func (b Batch) setMaxTimestamp(t TimestampType, ms int64) {
 type frame int
 
 const (
-	frameNone     frame = iota // no bytes, or not all bytes of a batch
-	frameComplete              // a whole batch
-	frameBroken                // a size or a magic that cannot be
+	frameNone       frame = iota // no bytes, or not all bytes of a batch
+	frameComplete                // a whole batch
+	frameBroken                  // a size or a magic that cannot be
+	frameOverflowed              // a size at which a broker's 32 bits overflow, and it fails
 )
 
 // nextBatch looks at the batch at the start of data as Kafka does when it walks record data: the size is judged before the
@@ -166,17 +168,26 @@ func nextBatch(data []byte) (size int, kind frame, reason string) {
 	if magic := int8(data[posMagic]); magic < 0 || magic > 2 {
 		return 0, frameBroken, fmt.Sprintf("the batch has format %d; there are 0, 1 and 2", magic)
 	}
+	if length > math.MaxInt32-logOverhead {
+		return 0, frameOverflowed, fmt.Sprintf("the batch says it has %d bytes after its length field; no more than %d can be counted", length, math.MaxInt32-logOverhead)
+	}
 	if int64(len(data)) < logOverhead+int64(length) {
 		return 0, frameNone, ""
 	}
 	return logOverhead + int(length), frameComplete, ""
 }
 
-// BrokenFirstHeader reports whether the first batch header of a partition's record data makes Kafka refuse the whole request
-// with CORRUPT_MESSAGE (size field below 14, or magic outside 0 to 2), and says what is wrong.
-func BrokenFirstHeader(records []byte) (reason string, broken bool) {
-	_, kind, reason := nextBatch(records)
-	return reason, kind == frameBroken
+// BrokenFirstHeader tells whether the first batch header of a partition's record data makes Kafka refuse the whole request, and
+// says what is wrong: CORRUPT_MESSAGE (2) for a size field below 14 or a magic outside 0 to 2; UNKNOWN_SERVER_ERROR (-1) for a size field so
+// large that it overflows with the bytes before it. The code is 0 when the request may go on.
+func BrokenFirstHeader(records []byte) (code int16, reason string) {
+	switch _, kind, reason := nextBatch(records); kind {
+	case frameBroken:
+		return CodeCorruptMessage, reason
+	case frameOverflowed:
+		return CodeUnknownServerError, reason
+	}
+	return CodeNone, ""
 }
 
 // FirstBatchTransactional reports whether the first complete batch of record data is transactional: then the request needs a
@@ -189,7 +200,7 @@ func FirstBatchTransactional(records []byte) bool {
 // SplitProduce takes the record data of one partition of a Produce request and returns its one batch: what Kafka looks at
 // before it touches any log. A code other than 0 is the partition's answer (with base offset, append time and log start -1 and
 // no message): 87 without a complete batch, with a first batch that is not format 2, or with a second complete batch; 76 for
-// zstd below v7; -1, which fails the whole request, below v7 for a codec that doesn't exist; 2 for a broken header, at the start or behind the first batch. Stray bytes behind the batch are dropped.
+// zstd below v7; -1, which fails the whole request, below v7 for a codec that doesn't exist and for a size that overflows; 2 for a broken header, at the start or behind the first batch. Stray bytes behind the batch are dropped.
 //
 // The batch may still be shorter than a header, so Batch methods must not be used on it before Append has accepted it, or
 // after len(batch) was compared with 61.
@@ -198,6 +209,8 @@ func SplitProduce(records []byte, version int16) (batch []byte, code int16) {
 	switch {
 	case kind == frameBroken:
 		return nil, CodeCorruptMessage
+	case kind == frameOverflowed:
+		return nil, CodeUnknownServerError
 	case kind == frameNone, records[posMagic] != 2:
 		return nil, CodeInvalidRecord
 	case version < 7 && Batch(records).Codec() == CodecZstd:
@@ -208,6 +221,8 @@ func SplitProduce(records []byte, version int16) (batch []byte, code int16) {
 	switch _, second, _ := nextBatch(records[size:]); second {
 	case frameBroken:
 		return nil, CodeCorruptMessage
+	case frameOverflowed:
+		return nil, CodeUnknownServerError
 	case frameComplete:
 		return nil, CodeInvalidRecord
 	}

@@ -122,8 +122,8 @@ func (p *producing) wholeRequest() (code wire.Code, why string) {
 	for i := range p.req.Topics {
 		for j := range p.req.Topics[i].Partitions {
 			records := p.req.Topics[i].Partitions[j].Records
-			if reason, broken := partitionlog.BrokenFirstHeader(records); broken {
-				return wire.CorruptMessage, reason
+			if code, reason := partitionlog.BrokenFirstHeader(records); code != partitionlog.CodeNone {
+				return wire.Code(code), reason
 			}
 			if !partitionlog.FirstBatchTransactional(records) {
 				continue
