@@ -387,3 +387,19 @@ func TestListenersStayAsTheyAre(t *testing.T) {
 	require.NotNil(t, res[0].Err, "recorded from Kafka: a broker with its controller in it refuses any")
 	require.Equal(t, invalidRequest, res[0].Err.Code)
 }
+
+func TestInternalSegmentBytes(t *testing.T) {
+	t.Parallel()
+	c := oneBroker(t, nil)
+	small := "300"
+	c.CreateTopic("t", []Setting{{"internal.segment.bytes", &small}})
+	c.CreateTopic("plain", nil)
+	require.EqualValues(t, 300, c.Topic("t").SegmentBytes)
+	require.EqualValues(t, 1<<30, c.Topic("plain").SegmentBytes)
+	for topic, want := range map[string]string{"t": "internal.segment.bytes=\"300\" type 3 source 1 [internal.segment.bytes=\"300\" 1]\n", "plain": ""} {
+		entries, err := c.Describe(1, TopicResource, topic, []string{"internal.segment.bytes"}, func(string) bool { return true })
+		require.Nil(t, err)
+		require.Equal(t, want, showEntries(entries), "shown only where it is set")
+	}
+	require.Len(t, c.NewTopicEntries(1, nil), 33)
+}

@@ -128,6 +128,7 @@ var clientMetricsDefs = sync.OnceValue(func() *defs {
 })
 
 func parseBrokerSources(d *def, columns []string) {
+	d.internal = strings.Contains(columns[5], "internal")
 	for _, word := range strings.Fields(columns[4]) {
 		name, times, ok := strings.Cut(word, "*")
 		s := brokerSource{name: name, times: 1}

@@ -86,17 +86,22 @@ func (c *Cluster) describe(node int32, t ResourceType, name string, topicExists 
 func describeOwn(all *defs, own map[string]string, source Source, below func(d *def) (value, []Synonym)) []Entry {
 	entries := make([]Entry, 0, len(all.sorted))
 	for _, d := range all.sorted {
+		raw, isSet := own[d.name]
+		if d.internal && !isSet {
+			continue
+		}
 		e := Entry{Name: d.name, Type: d.typ, Source: Default}
 		var v value
-		if below != nil {
+		switch {
+		case d.internal: // has no default
+		case below != nil:
 			v, e.Synonyms = below(d)
-		} else {
+		default:
 			v, _ = d.parseType(*d.fallback)
 		}
 		if len(e.Synonyms) > 0 {
 			e.Source = e.Synonyms[0].Source
 		}
-		raw, isSet := own[d.name]
 		if isSet {
 			v, _ = d.parseType(raw)
 			e.Source = source
@@ -217,6 +222,9 @@ func (c *Cluster) NewTopicEntries(node int32, configs []Setting) []Entry {
 	own := settingsMap(configs)
 	entries := make([]Entry, 0, len(topicDefs().sorted))
 	for _, d := range topicDefs().sorted {
+		if _, isSet := own[d.name]; d.internal && !isSet {
+			continue
+		}
 		e := Entry{Name: d.name, Type: d.typ}
 		val, source := c.newTopicValue(node, d, own)
 		e.Value, e.Source = &val, source

@@ -52,6 +52,10 @@ func (v *Values) plainTopic() *Topic {
 func newTopic(settings map[string]string, broker *Values) *Topic {
 	get := func(name string) value { return topicValue(topicDefs().byName[name], settings, broker) }
 	policies := get("cleanup.policy").list
+	segment := get("segment.bytes").num
+	if _, ok := settings["internal.segment.bytes"]; ok { // Kafka's way around the smallest value of segment.bytes
+		segment = max(get("internal.segment.bytes").num, 1)
+	}
 	return &Topic{
 		CleanupPolicyCompact:        slices.Contains(policies, "compact"),
 		CleanupPolicyDelete:         slices.Contains(policies, "delete"),
@@ -72,7 +76,7 @@ func newTopic(settings map[string]string, broker *Values) *Topic {
 		MinInsyncReplicas:           int32(get("min.insync.replicas").num),
 		RetentionBytes:              get("retention.bytes").num,
 		RetentionMs:                 get("retention.ms").num,
-		SegmentBytes:                int32(get("segment.bytes").num),
+		SegmentBytes:                int32(segment),
 		SegmentIndexBytes:           int32(get("segment.index.bytes").num),
 		SegmentMs:                   get("segment.ms").num,
 		SegmentJitterMs:             get("segment.jitter.ms").num,
