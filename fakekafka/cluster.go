@@ -1,6 +1,7 @@
 package fakekafka
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -9,18 +10,19 @@ import (
 
 // Cluster is a running fakekafka: one or more brokers in this process.
 type Cluster struct {
-	b      *broker.Cluster
-	o      *options
-	tb     testing.TB            // nil under New
-	mark   interface{ Helper() } // called first in each steering call, so that what fails there is reported at the test's line
-	holds  pending[*Hold]        // that have not been released
-	faults pending[*FaultRule]   // that have no action yet
-	untied func()                // returns when the holds and pauses that the test left are lifted; nil under New
-	shown  shown
-	topics topicMemory
-	moved  forwards     // by FastForward
-	joined atomic.Int64 // scripted members so far
-	ended  atomic.Bool  // the test has, and the cluster with it
+	b       *broker.Cluster
+	o       *options
+	tb      testing.TB            // nil under New
+	mark    interface{ Helper() } // called first in each steering call, so that what fails there is reported at the test's line
+	holds   pending[*Hold]        // that have not been released
+	faults  pending[*FaultRule]   // that have no action yet
+	untying sync.Mutex
+	untied  func() // returns when the holds and pauses that the test left are lifted; nil under New
+	shown   shown
+	topics  topicMemory
+	moved   forwards     // by FastForward
+	joined  atomic.Int64 // scripted members so far
+	ended   atomic.Bool  // the test has, and the cluster with it
 }
 
 // Start starts a cluster for a test and closes it with the test. It fails the test at once if an option is bad, and in a synctest bubble without [InMemoryNetwork].
@@ -38,6 +40,7 @@ func Start(tb testing.TB, opts ...Option) *Cluster {
 		tb.Fatal(err)
 	}
 	k.untieAtEnd()
+	k.untieBeforeDeadline()
 	tb.Cleanup(k.end)
 	return k
 }

@@ -64,6 +64,29 @@ func TestAHoldThatACleanupReleasesIsNoFailure(t *testing.T) {
 	require.Empty(t, tb.end())
 }
 
+// dated is a recorder whose test has a deadline.
+type dated struct {
+	*recorder
+	at time.Time
+}
+
+func (d dated) Deadline() (time.Time, bool) { return d.at, true }
+
+// TestBeforeTheDeadline: a test that waits for what it has paused itself is told so before go test ends it, and goes on.
+func TestBeforeTheDeadline(t *testing.T) {
+	t.Parallel()
+	tb := dated{&recorder{TB: t}, time.Now().Add(3 * time.Second)} // told 2 s before that
+	k := fakekafka.Start(tb)
+	require.NoError(t, k.Broker(1).Isolate("a"))
+	within(t, "a client that waits as one does that is closed in a defer", func() { dialRaw(t, k, "a").ask(metadataRequest()) })
+	require.Contains(t, tb.errors(), "It may wait for what it has stopped itself: the isolation of broker 1 from client a goes on.")
+	tb.end()
+
+	quiet := dated{&recorder{TB: t}, time.Now().Add(2 * time.Second)}
+	fakekafka.Start(quiet)
+	require.Empty(t, quiet.end())
+}
+
 // bubbled is a recorder that can be asked for its deadline, as a *testing.T can.
 type bubbled struct {
 	*recorder

@@ -123,7 +123,44 @@ func (k *Cluster) untieAtEnd() {
 	}
 }
 
+// lastWords is how long before go test ends it a test is told what it may be waiting for.
+const lastWords = 2 * time.Second
+
+// untieBeforeDeadline is for a test that stands until go test ends it, which prints nothing of what the test has said: mostly a client that is closed in a defer waits
+// for an answer that a pause or a hold keeps from it. A moment before the deadline that is said, and all are let go, so that the test can end by itself.
+func (k *Cluster) untieBeforeDeadline() {
+	at, ok := testDeadline(k.tb)
+	if !ok {
+		return
+	}
+	done := make(chan struct{})
+	timer := time.AfterFunc(time.Until(at)-lastWords, func() {
+		defer close(done)
+		stopped := k.b.Disturbances()
+		for _, h := range k.holds.all() {
+			if stands, what := k.standsAt(h); stands {
+				stopped = append(stopped, h.Name()+" holds "+what)
+			}
+		}
+		if len(stopped) == 0 {
+			return
+		}
+		k.tb.Errorf("fakekafka: go test ends this test in %s. It may wait for what it has stopped itself: %s. That is let go now. A client is to be closed in t.Cleanup, "+
+			"which comes after the end of pauses and holds, and not in a defer; or Resume and Release before", lastWords, strings.Join(stopped, "; "))
+		k.untie()
+	})
+	untied := k.untied
+	k.untied = func() {
+		if !timer.Stop() {
+			<-done
+		}
+		untied()
+	}
+}
+
 func (k *Cluster) untie() {
+	k.untying.Lock()
+	defer k.untying.Unlock()
 	for _, h := range k.holds.all() {
 		if stands, what := k.standsAt(h); stands {
 			h.left = what
