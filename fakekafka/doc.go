@@ -86,7 +86,7 @@
 //   - [TopicHandle] looks at the log as it is: records of aborted transactions are in it, and markers take offsets.
 //     [TopicHandle.ReadCommitted] is the topic as consumers with isolation.level=read_committed see it.
 //   - Pauses, isolations and holds end when the test's function does, before its cleanups, so that clients close in peace: close them in t.Cleanup. A deferred Close comes
-//     before that. franz-go's waits without end for the answer to its LeaveGroup, and the test stands until go test gives up: Resume before it.
+//     before that. franz-go's waits without end for the answer to its LeaveGroup, and the test stands until go test is about to end it, which fails it with that reason: Resume before.
 //
 // cmd/fakekafka is the same broker as a program.
 //
