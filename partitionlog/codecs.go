@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
@@ -120,9 +121,24 @@ func (r *gzipReader) reset(in *bytes.Reader) (io.Reader, error) {
 	return r, nil
 }
 
+// member reads the current member. A broker unpacks so much at a time: what lies before a corrupt place among it is never seen.
+func (r *gzipReader) member(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		var more int
+		if more, err = r.z.Read(p[n:]); more == 0 {
+			break
+		}
+		n += more
+	}
+	if corrupt := flate.CorruptInputError(0); errors.As(err, &corrupt) {
+		return 0, err
+	}
+	return n, err
+}
+
 func (r *gzipReader) Read(p []byte) (int, error) {
 	for {
-		n, err := r.z.Read(p)
+		n, err := r.member(p)
 		if n > 0 || err != io.EOF {
 			return n, err
 		}

@@ -1,6 +1,7 @@
 package partitionlog
 
 import (
+	"encoding/hex"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,4 +50,20 @@ func TestRecordThatLiesAboutItsLength(t *testing.T) {
 			require.Equal(t, CodeInvalidRecord, err.Code)
 		}
 	}
+}
+
+// A gzip stream that is corrupt behind the records is not looked at for what they are.
+func TestGzipStreamThatIsCorruptBehindTheRecords(t *testing.T) {
+	t.Parallel()
+	deflated, err := hex.DecodeString("1f8b08000000000000ff000900f6ff10000000026b0200000301d3a1aadf09000000")
+	require.NoError(t, err)
+	h := headerOf(mustBatch(t, testRecords(1, t0), BatchOptions{}))
+	h.attributes = CodecGzip
+	b := append(make(Batch, headerSize), deflated...)
+	h.put(b)
+	b.putInt64(posBaseOffset, 0)
+	l := newTestLog()
+	_, refused := l.Append(t0, b, AppendOptions{})
+	require.NotNil(t, refused)
+	require.Equal(t, CodeUnknownServerError, refused.Code)
 }
