@@ -130,7 +130,7 @@ func (r *gzipReader) member(p []byte) (n int, err error) {
 		}
 		n += more
 	}
-	if corrupt := flate.CorruptInputError(0); errors.As(err, &corrupt) {
+	if _, corrupt := err.(flate.CorruptInputError); corrupt {
 		return 0, err
 	}
 	return n, err
