@@ -14,8 +14,9 @@ func dataAnswers(key wire.Key) []wire.Code {
 	case wire.Fetch: // OFFSET_MOVED_TO_TIERED_STORAGE: followers only
 		return with(epochErrors(), wire.OffsetOutOfRange, wire.CorruptMessage, wire.ReplicaNotAvailable, wire.UnknownTopicID, wire.InconsistentTopicID,
 			wire.FetchSessionIDNotFound, wire.InvalidFetchSessionEpoch, wire.FetchSessionTopicIDError, wire.UnsupportedCompressionType, wire.OffsetMovedToTieredStorage)
-	case wire.ListOffsets:
-		return with(epochErrors(), wire.LeaderNotAvailable, wire.OffsetNotAvailable, wire.UnsupportedVersion, wire.InvalidRequest, wire.ReplicaNotAvailable)
+	case wire.ListOffsets: // INVALID_RECORD: a search by time met a record that can't be read
+		return with(epochErrors(), wire.LeaderNotAvailable, wire.OffsetNotAvailable, wire.UnsupportedVersion, wire.InvalidRequest, wire.ReplicaNotAvailable,
+			wire.InvalidRecord)
 	case wire.OffsetForLeaderEpoch:
 		return epochErrors()
 	case wire.DeleteRecords:
