@@ -52,6 +52,33 @@ func TestRecordThatLiesAboutItsLength(t *testing.T) {
 	}
 }
 
+// However many records say that they are as long as the rest of the batch, or as what is unpacked at a time, it is walked once.
+func TestManyRecordsThatLieAboutTheirLength(t *testing.T) {
+	t.Parallel()
+	const count = 1 << 20
+	h := headerOf(mustBatch(t, []Record{{Timestamp: t0}}, BatchOptions{}))
+	h.lastOffsetDelta, h.count = count-1, count
+	for _, claimed := range []int64{1<<31 - 1, 4 << 20} {
+		var plain []byte
+		for i := range count {
+			plain = append(appendVarint(plain, claimed), 0, 0)
+			plain = append(appendVarint(plain, int64(i)), 1, 1, 0) // no key, no value, no headers
+		}
+		for codec := CodecGzip; codec <= CodecZstd; codec++ {
+			var c Codecs
+			packed, err := c.pack(make([]byte, headerSize), codec, 0, plain)
+			require.NoError(t, err)
+			b := Batch(packed)
+			h.attributes = int16(codec)
+			h.put(b)
+			b.putInt64(posBaseOffset, 0)
+			l := newTestLog(func(c *Config) { c.MaxMessageBytes = 64 << 20 })
+			_, refused := l.Append(t0, b, AppendOptions{Codecs: &c})
+			require.Nil(t, refused)
+		}
+	}
+}
+
 // A gzip stream that is corrupt behind the records is not looked at for what they are.
 func TestGzipStreamThatIsCorruptBehindTheRecords(t *testing.T) {
 	t.Parallel()

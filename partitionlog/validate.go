@@ -239,9 +239,14 @@ func (l *Log) scan(now int64, b Batch, c *Codecs, each func(i int, rec *rawRecor
 	count := b.RecordCount()
 	skim := each == nil && !l.cfg.CleanupCompact && !t.typeClash && b.TimestampType() == CreateTime
 	kept := each == nil && b.Codec() != CodecNone
+	lied := false // a record's length was not true: from then on none is waited for, or each might have most of the batch brought along
 	for i := range count {
-		body, err := r.nextBody()
-		if err == nil {
+		var body []byte
+		var err error
+		if !lied {
+			body, err = r.nextBody()
+		}
+		if err == nil && !lied {
 			if skim {
 				if timestampDelta, offsetDelta, ok := skimRecord(body); ok {
 					timestamp := b.BaseTimestamp() + timestampDelta
@@ -257,7 +262,7 @@ func (l *Log) scan(now int64, b Batch, c *Codecs, each func(i int, rec *rawRecor
 				r.pos = r.begun
 			}
 		}
-		if err != nil && kept && !isStream(err) {
+		if lied = lied || err != nil && kept && !isStream(err); lied {
 			err = r.skim(&rec) // from where the record began
 		}
 		if err != nil {
