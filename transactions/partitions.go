@@ -3,6 +3,7 @@ package transactions
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -27,18 +28,25 @@ func (s *Shard) AddPartitions(now time.Time, id string, p Producer, partitions [
 	return codeNone, s.end()
 }
 
+// mostListed is how many partitions a text names: the client may add any number, and each as often as it likes.
+const mostListed = 50
+
 func list(ps []TopicPartition) string {
-	text := ""
-	for i, p := range ps {
-		if i > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%s-%d", p.Topic, p.Partition)
-	}
-	if text == "" {
+	if len(ps) == 0 {
 		return "nothing"
 	}
-	return text
+	var text strings.Builder
+	for i, p := range ps {
+		if i == mostListed {
+			fmt.Fprintf(&text, " and %d more", len(ps)-i)
+			break
+		}
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		fmt.Fprintf(&text, "%s-%d", p.Topic, p.Partition)
+	}
+	return text.String()
 }
 
 // VerifyPartition tells whether a partition is in a transaction; it changes nothing.

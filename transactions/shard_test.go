@@ -2,6 +2,7 @@ package transactions
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -158,6 +159,18 @@ func TestClassicEndOfARaisingTransactionIsRecordedAsClassic(t *testing.T) {
 	assert.EqualValues(t, 2, d.s.entries["t"].clientTV)
 	require.Zero(t, second(d.end(p, true, 4)))
 	assert.EqualValues(t, 0, d.s.entries["t"].clientTV)
+}
+
+func TestPartitionsAddedVeryOften(t *testing.T) {
+	t.Parallel()
+	d := newDriver(t)
+	p, _ := d.init(nobody)
+	code, fx := d.s.AddPartitions(d.now, "t", p, slices.Repeat([]TopicPartition{orders0}, 1<<20), 0)
+	require.Zero(t, code)
+	require.Len(t, fx.Events, 1)
+	assert.Less(t, len(fx.Events[0].Cause), 1000)
+	desc, _ := d.s.Describe("t")
+	assert.Equal(t, []TopicPartition{orders0}, desc.Partitions)
 }
 
 func TestRefusedMarkerIsNotSentAgainBeforeTheCoordinatorMoves(t *testing.T) {

@@ -101,18 +101,40 @@ func batchTopics(topics []kmsg.AddPartitionsToTxnRequestTopic) []kmsg.AddPartiti
 	return list
 }
 
+// mostRepeated is how many topics and partitions may be looked at once more because a batch names a transactional id several times: a request of a few MB could ask
+// for an answer of many GB, which a real broker fails at.
+const mostRepeated = 1 << 20
+
 // addPartitionsBatch is the form that brokers use among themselves: several transactions, to be added to or only asked about. Of entries with the same transactional id
 // each has its own producer and question, but all are about the partitions of the last; an answer with one code for all shows the topics of the first.
 func (r *request) addPartitionsBatch(req *kmsg.AddPartitionsToTxnRequest) (answer, error) {
+	first, last := map[string]int{}, map[string]int{}
+	for i, txn := range req.Transactions {
+		if _, again := first[txn.TransactionalID]; !again {
+			first[txn.TransactionalID] = i
+		}
+		last[txn.TransactionalID] = i
+	}
+	partitions := func(i int) (n int64) {
+		for _, t := range req.Transactions[i].Topics {
+			n += 1 + int64(len(t.Partitions))
+		}
+		return n
+	}
+	sizes, repeated := map[string]int64{}, int64(0)
+	for id := range first {
+		sizes[id] = max(partitions(first[id]), partitions(last[id]))
+	}
+	for i, txn := range req.Transactions {
+		if i != first[txn.TransactionalID] {
+			repeated += sizes[txn.TransactionalID]
+		}
+	}
+	if repeated > mostRepeated {
+		return errorResponse(req, wire.UnknownServerError), nil
+	}
 	return onLoop(r.cluster, func() answer {
 		resp := req.ResponseKind().(*kmsg.AddPartitionsToTxnResponse)
-		first, last := map[string]int{}, map[string]int{}
-		for i, txn := range req.Transactions {
-			if _, again := first[txn.TransactionalID]; !again {
-				first[txn.TransactionalID] = i
-			}
-			last[txn.TransactionalID] = i
-		}
 		for _, txn := range req.Transactions {
 			txn.Topics = req.Transactions[last[txn.TransactionalID]].Topics
 			code, each := r.addOrVerify(txn)

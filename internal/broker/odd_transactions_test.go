@@ -99,6 +99,22 @@ func TestBatchNamesATransactionTwice(t *testing.T) {
 	require.Equal(t, []int32{1, 1}, partitions())
 }
 
+// The work and the answer stay in proportion to the request.
+func TestBatchNamesATransactionVeryOften(t *testing.T) {
+	t.Parallel()
+	cl := startTransactional(t, nil)
+	for _, many := range []int{0, 20_000} { // where the partitions stand
+		req := kmsg.NewPtrAddPartitionsToTxnRequest()
+		req.Version = 5
+		req.Transactions = make([]kmsg.AddPartitionsToTxnRequestTransaction, 20_001)
+		for i := range req.Transactions {
+			req.Transactions[i].TransactionalID = cl.id
+		}
+		req.Transactions[many].Topics = []kmsg.AddPartitionsToTxnRequestTransactionTopic{{Topic: "nothing", Partitions: make([]int32, 200_000)}}
+		require.Equal(t, wire.UnknownServerError, wire.Code(cl.ask(req).(*kmsg.AddPartitionsToTxnResponse).ErrorCode))
+	}
+}
+
 func TestUnknownAcksAddThePartition(t *testing.T) {
 	t.Parallel()
 	cl := startTransactional(t, nil)
