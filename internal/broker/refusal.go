@@ -57,17 +57,30 @@ func refusal(body kmsg.Request, answer kmsg.Response) (groups.Event, bool) {
 	cause := wire.Key(body.Key()).String() + " was answered " + wire.Code(code).String()
 	if req, ok := body.(*kmsg.JoinGroupRequest); ok && wire.Code(code) == wire.InconsistentGroupProtocol {
 		var names []string
-		for _, p := range req.Protocols {
-			names = append(names, p.Name)
+		for _, p := range req.Protocols[:min(len(req.Protocols), mostOffered)] {
+			names = append(names, firstBytes(p.Name))
 		}
-		cause += fmt.Sprintf(": it offers %q for a group of type %q", names, req.ProtocolType)
+		cause += fmt.Sprintf(": it offers %q for a group of type %q", names, firstBytes(req.ProtocolType))
+	}
+	if refused.n > mostRefused {
+		cause += fmt.Sprintf(" for %d partitions; the first ones are told", refused.n)
 	}
 	return groups.Event{Group: group, Kind: EventRefused, Partitions: refused.partitions, Cause: cause}, true
 }
 
+// What the history keeps of one refused request, whatever the client put into it.
+const (
+	mostOffered = 10   // protocols
+	mostRefused = 1000 // partitions
+)
+
+// firstBytes is as much of a client's name for something as a text shows.
+func firstBytes(name string) string { return name[:min(len(name), 100)] }
+
 // refusedOffsets are the partitions of a commit that were answered an error: the first one that there is, if there are several.
 type refusedOffsets struct {
 	code       int16
+	n          int
 	partitions map[string][]int32
 }
 
@@ -76,6 +89,9 @@ func (r *refusedOffsets) add(topic string, partition int32, code int16) {
 		return
 	}
 	r.code = code
+	if r.n++; r.n > mostRefused {
+		return
+	}
 	if topic == "" { // newer clients name it by its id alone
 		return
 	}
