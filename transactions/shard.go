@@ -124,7 +124,11 @@ func (s *Shard) MarkersWritten(now time.Time, id string, written ...TopicPartiti
 	if e == nil || !e.ending || e.givenUp {
 		return s.end()
 	}
-	e.markers = slices.DeleteFunc(e.markers, func(p TopicPartition) bool { return slices.Contains(written, p) })
+	written = slices.SortedFunc(slices.Values(written), comparePartitions) // a transaction may have very many
+	e.markers = slices.DeleteFunc(e.markers, func(p TopicPartition) bool {
+		_, has := slices.BinarySearchFunc(written, p, comparePartitions)
+		return has
+	})
 	if len(e.markers) > 0 {
 		return s.end()
 	}

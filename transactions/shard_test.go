@@ -161,6 +161,19 @@ func TestClassicEndOfARaisingTransactionIsRecordedAsClassic(t *testing.T) {
 	assert.EqualValues(t, 0, d.s.entries["t"].clientTV)
 }
 
+func TestTransactionOfVeryManyPartitions(t *testing.T) {
+	t.Parallel()
+	d := newDriver(t)
+	p, _ := d.init(nobody)
+	many := make([]TopicPartition, 200_000)
+	for i := range many {
+		many[i] = TopicPartition{"orders", int32(i)}
+	}
+	require.Zero(t, d.add(p, 0, many...))
+	require.Zero(t, second(d.end(p, true, 4)))
+	assert.Equal(t, CompleteCommit, d.state())
+}
+
 func TestPartitionsAddedVeryOften(t *testing.T) {
 	t.Parallel()
 	d := newDriver(t)
