@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -14,14 +16,16 @@ import (
 // of a Produce request) point into body, strings are copies. The response belongs
 // to req.ResponseKind().
 func Decode(k Key, version int16, body []byte) (kmsg.Request, error) {
-	if err := CheckBody(k, version, body); err != nil {
+	_, text, err := BodyCost(k, version, body)
+	if err != nil {
 		return nil, err
 	}
-	return DecodeChecked(k, version, body)
+	return DecodeChecked(k, version, body, text)
 }
 
-// DecodeChecked is [Decode] for a body that passed [CheckBody] or [BodyCost].
-func DecodeChecked(k Key, version int16, body []byte) (kmsg.Request, error) {
+// DecodeChecked is [Decode] for a body that passed [BodyCost], which also says
+// whether all its strings are UTF-8.
+func DecodeChecked(k Key, version int16, body []byte, text bool) (kmsg.Request, error) {
 	req := kmsg.RequestForKey(int16(k))
 	if req == nil {
 		return nil, &UnsupportedError{k, version}
@@ -33,6 +37,9 @@ func DecodeChecked(k Key, version int16, body []byte) (kmsg.Request, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%v v%d: %w", k, version, err)
+	}
+	if !text {
+		retext(reflect.ValueOf(req))
 	}
 	return req, nil
 }
@@ -66,23 +73,24 @@ func checkACLCodes(req kmsg.Request) error {
 // short, has an array longer than the rest of the body, or a null where none may
 // be. Such a request closes its connection. Bytes after the end are no error.
 func CheckBody(k Key, version int16, body []byte) error {
-	_, err := BodyCost(k, version, body)
+	_, _, err := BodyCost(k, version, body)
 	return err
 }
 
 // BodyCost is [CheckBody] that also estimates how many bytes decoding the body
 // will take beside the body itself. kmsg's structures can be some 30 times
 // as large as the bytes that announce them, so many of them at once want a budget.
-func BodyCost(k Key, version int16, body []byte) (cost int, err error) {
+// text says that all strings are UTF-8.
+func BodyCost(k Key, version int16, body []byte) (cost int, text bool, err error) {
 	p := programFor(k, version)
 	if p == nil {
-		return 0, &UnsupportedError{k, version}
+		return 0, false, &UnsupportedError{k, version}
 	}
 	w := walker{rest: body, compact: p.compact}
 	if err := w.run(p.ops); err != nil {
-		return 0, fmt.Errorf("%v v%d: %w", k, version, err)
+		return 0, false, fmt.Errorf("%v v%d: %w", k, version, err)
 	}
-	return w.cost, nil
+	return w.cost, !w.odd, nil
 }
 
 // program is a schema at one version, with runs of fixed fields joined.
@@ -233,6 +241,7 @@ func errAt(name string, err error) error { return fmt.Errorf("%s: %w", name, err
 type walker struct {
 	rest    []byte
 	compact bool
+	odd     bool // a string is not UTF-8
 	cost    int
 }
 
@@ -265,6 +274,10 @@ func (w *walker) step(o *op) error {
 		}
 		if n > len(w.rest) {
 			return fmt.Errorf("%s: %d bytes announced, %d are left", o.name, n, len(w.rest))
+		}
+		if o.kind == stringOp && !utf8.Valid(w.rest[:n]) {
+			w.odd = true
+			w.cost += utf8.UTFMax * n // its Text
 		}
 		w.rest = w.rest[n:]
 	case arrayOp:
@@ -380,6 +393,7 @@ func (w *walker) tagSection(o *op) error {
 		}
 		if known {
 			w.cost += value.cost
+			w.odd = w.odd || value.odd
 		} else {
 			w.cost += 64 // an entry of kmsg's map of unknown tags
 		}

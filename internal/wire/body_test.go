@@ -235,7 +235,7 @@ func TestBodyCostCoversDecoding(t *testing.T) {
 		in.Topics[i].Topic = kmsg.StringPtr("t")
 	}
 	body := in.AppendTo(nil)
-	cost, err := BodyCost(Metadata, 12, body)
+	cost, _, err := BodyCost(Metadata, 12, body)
 	require.NoError(t, err)
 	const rounds = 20
 	var before, after runtime.MemStats
@@ -261,7 +261,7 @@ func FuzzRequest(f *testing.F) {
 		if err != nil || !Accepted(h.Key, h.Version) {
 			return
 		}
-		cost, err := BodyCost(h.Key, h.Version, body)
+		cost, _, err := BodyCost(h.Key, h.Version, body)
 		if err != nil {
 			return
 		}

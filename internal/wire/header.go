@@ -45,7 +45,7 @@ func (h *Header) Parse(frame []byte) (body []byte, err error) {
 		return nil, fmt.Errorf("request header: client id of %d bytes announced, %d are left", n, len(rest))
 	}
 	if string(rest[:n]) != h.ClientID {
-		h.ClientID = string(rest[:n])
+		h.ClientID = Text(rest[:n])
 	}
 	rest = rest[n:]
 	if Flexible(h.Key, h.Version) {

@@ -1,0 +1,63 @@
+package wire
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// The answers of an Apache Kafka 4.3.1 that echoes these as names.
+func TestText(t *testing.T) {
+	const r = "\uFFFD"
+	for in, want := range map[string]string{
+		"":                         "",
+		"a\x00é\u2003😀":            "a\x00é\u2003😀",
+		"\xff\xfe":                 r + r,
+		"\xc3":                     r,
+		"\xc0\x80":                 r + r,
+		"\xe0\x80\x80":             r + r + r,
+		"\xed\xa0":                 r,
+		"\xed\xa0\x80":             r,
+		"\xed\xa0\x80\xed\xb0\x80": r + r,
+		"x\xe2\x82":                "x" + r,
+		"\xe2\x82x":                r + "x",
+		"\xf0\x9f\x98":             r,
+		"\xf0\x9f\x98x":            r + "x",
+		"\xf0\x80\x80\x80z":        r + r + r + r + "z",
+		"\xf4\x90\x80\x80":         r + r + r + r,
+		"\xf5\x80\x80\x80":         r + r + r + r,
+		"\xef\xbf\xbd":             r,
+	} {
+		assert.Equal(t, want, Text([]byte(in)), "%x", in)
+	}
+}
+
+func TestStringsThatAreNotUTF8AreDecodedAsInJava(t *testing.T) {
+	t.Parallel()
+	odd, text := "a\xed\xa0\x80", "a\uFFFD"
+	for _, version := range []int16{3, 5} {
+		req := kmsg.NewPtrTxnOffsetCommitRequest()
+		req.Version = version
+		req.Group, req.TransactionalID, req.MemberID, req.InstanceID = odd, "fine", odd, &odd
+		topic := kmsg.NewTxnOffsetCommitRequestTopic()
+		topic.Topic = odd
+		part := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+		part.Metadata = &odd
+		topic.Partitions = append(topic.Partitions, part)
+		req.Topics = append(req.Topics, topic)
+
+		got, err := Decode(TxnOffsetCommit, req.Version, req.AppendTo(nil))
+		require.NoError(t, err)
+		r := got.(*kmsg.TxnOffsetCommitRequest)
+		assert.Equal(t, []string{text, "fine", text, text, text, text},
+			[]string{r.Group, r.TransactionalID, r.MemberID, *r.InstanceID, r.Topics[0].Topic, *r.Topics[0].Partitions[0].Metadata})
+	}
+
+	header := kmsg.NewRequestFormatter(kmsg.FormatterClientID(odd)).AppendRequest(nil, kmsg.NewPtrHeartbeatRequest(), 1)
+	var h Header
+	_, err := h.Parse(header[4:])
+	require.NoError(t, err)
+	assert.Equal(t, text, h.ClientID)
+}
