@@ -35,11 +35,11 @@ func DecodeChecked(k Key, version int16, body []byte, text bool) (kmsg.Request, 
 	if err == nil {
 		err = checkACLCodes(req)
 	}
+	if err == nil && !text {
+		err = retext(reflect.ValueOf(req))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%v v%d: %w", k, version, err)
-	}
-	if !text {
-		retext(reflect.ValueOf(req))
 	}
 	return req, nil
 }

@@ -45,7 +45,9 @@ func (h *Header) Parse(frame []byte) (body []byte, err error) {
 		return nil, fmt.Errorf("request header: client id of %d bytes announced, %d are left", n, len(rest))
 	}
 	if string(rest[:n]) != h.ClientID {
-		h.ClientID = Text(rest[:n])
+		if h.ClientID, err = writable(rest[:n]); err != nil {
+			return nil, fmt.Errorf("request header: client id: %w", err)
+		}
 	}
 	rest = rest[n:]
 	if Flexible(h.Key, h.Version) {

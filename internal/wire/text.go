@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"unicode/utf8"
@@ -47,27 +49,43 @@ func malformed(b []byte) int {
 	return n
 }
 
-// retext passes every string of a decoded request through [Text].
-func retext(v reflect.Value) {
+// writable is [Text] of a string that may be answered or kept. Replacing makes a
+// string up to three times as long; one that outgrows what a message or a record
+// can hold is an error: a broker fails when it writes that, and leaves the client
+// without an answer, or with one that has nothing to do with what it asked.
+func writable(b []byte) (string, error) {
+	s := Text(b)
+	if len(s) > math.MaxInt16 {
+		return "", fmt.Errorf("a string of %d bytes that is not UTF-8 takes %d bytes as text; Kafka writes none longer than %d", len(b), len(s), math.MaxInt16)
+	}
+	return s, nil
+}
+
+// retext passes every string of a decoded request through [writable].
+func retext(v reflect.Value) (err error) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			retext(v.Elem())
+			return retext(v.Elem())
 		}
 	case reflect.String:
-		v.SetString(Text([]byte(v.String())))
+		var s string
+		if s, err = writable([]byte(v.String())); err == nil {
+			v.SetString(s)
+		}
 	case reflect.Slice:
 		switch v.Type().Elem().Kind() {
 		case reflect.Struct, reflect.String, reflect.Pointer:
-			for i := range v.Len() {
-				retext(v.Index(i))
+			for i := 0; i < v.Len() && err == nil; i++ {
+				err = retext(v.Index(i))
 			}
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
+		for i := 0; i < v.NumField() && err == nil; i++ {
 			if f := v.Field(i); f.CanSet() {
-				retext(f)
+				err = retext(f)
 			}
 		}
 	}
+	return err
 }

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -60,4 +62,21 @@ func TestStringsThatAreNotUTF8AreDecodedAsInJava(t *testing.T) {
 	_, err := h.Parse(header[4:])
 	require.NoError(t, err)
 	assert.Equal(t, text, h.ClientID)
+}
+
+func TestStringsThatBecomeTooLong(t *testing.T) {
+	t.Parallel()
+	fits, long := strings.Repeat("\xff", math.MaxInt16/3), strings.Repeat("\xff", math.MaxInt16/3+1)
+	req := kmsg.NewPtrInitProducerIDRequest()
+	req.Version, req.TransactionalID = 4, &fits
+	_, err := Decode(InitProducerID, 4, req.AppendTo(nil))
+	require.NoError(t, err)
+	req.TransactionalID = &long
+	_, err = Decode(InitProducerID, 4, req.AppendTo(nil))
+	require.ErrorContains(t, err, "takes 32769 bytes as text")
+
+	var h Header
+	frame := kmsg.NewRequestFormatter(kmsg.FormatterClientID(long)).AppendRequest(nil, kmsg.NewPtrHeartbeatRequest(), 1)
+	_, err = h.Parse(frame[4:])
+	require.ErrorContains(t, err, "client id")
 }
