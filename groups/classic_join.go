@@ -2,6 +2,7 @@ package groups
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -82,6 +83,11 @@ func (s *Shard) joinNewMember(g *group, c Command, req *kmsg.JoinGroupRequest) {
 		prefix = *req.InstanceID
 	}
 	id := prefix + "-" + s.newUUID()
+	if len(id) > math.MaxInt16 {
+		// No message and no record can hold it. Kafka goes on, and fails at the answer, which the client then never gets.
+		s.reply(c.Ticket, joinError(req, "", errUnknownServerError))
+		return
+	}
 	switch {
 	case req.InstanceID != nil:
 		if old, ok := g.classic.static[*req.InstanceID]; ok {
