@@ -292,7 +292,7 @@ func partTests() []*partTest {
 
 // FuzzParts takes well-formed requests of little sense apart and puts the answers to both parts together: no entry is lost, and none is made up.
 func FuzzParts(f *testing.F) {
-	for _, seed := range []uint64{0, 1, 2, 196} {
+	for seed := range uint64(3) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
