@@ -255,19 +255,10 @@ func (c *classicGroup) insert(m *classicMember, protocolType string) {
 	delete(c.pending, m.id)
 }
 
-// count adds the member to those that support its protocols, or takes it from them. A name listed twice counts once.
+// count adds the member to those that support its protocols, or takes it from them. A name listed twice counts twice, as in Kafka, where it
+// then is not one that all support.
 func (c *classicGroup) count(m *classicMember, d int) {
-	var seen map[string]struct{}
-	if len(m.protocols) > 1 {
-		seen = make(map[string]struct{}, len(m.protocols))
-	}
 	for _, p := range m.protocols {
-		if seen != nil {
-			if _, twice := seen[p.name]; twice {
-				continue
-			}
-			seen[p.name] = struct{}{}
-		}
 		if c.supported[p.name] += d; c.supported[p.name] == 0 {
 			delete(c.supported, p.name)
 		}
@@ -367,6 +358,10 @@ func (c *classicGroup) vote() string {
 	buckets := hashSetOf(nil)
 	slices.SortStableFunc(ranked, func(a, b string) int { return buckets.bucket(javaHash(a)) - buckets.bucket(javaHash(b)) })
 	best := ""
+	if len(ranked) == 0 && len(c.order) > 0 {
+		// Each name that all support is listed twice by one of them. Kafka fails here, and never answers the joins.
+		return c.order[0].protocols[0].name
+	}
 	for _, name := range ranked {
 		if votes[name] > votes[best] {
 			best = name

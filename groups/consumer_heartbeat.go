@@ -149,7 +149,10 @@ func (s *Shard) validateConsumerHeartbeat(req *kmsg.ConsumerGroupHeartbeatReques
 	return nil
 }
 
-func blank(s string) bool { return strings.TrimSpace(s) == "" }
+// blank tells whether nothing is left of a name after Java's trim, which takes off control characters and spaces, but not those beyond ASCII.
+func blank(s string) bool {
+	return strings.TrimFunc(s, func(c rune) bool { return c <= ' ' }) == ""
+}
 
 // memberBeats is a heartbeat with an epoch of 0 or more, up to the target; what follows is in finishBeat.
 func (s *Shard) memberBeats(b *beat, req *kmsg.ConsumerGroupHeartbeatRequest) *refusal {

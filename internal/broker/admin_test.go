@@ -3,6 +3,7 @@ package broker
 import (
 	"encoding/base64"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,6 +124,51 @@ func TestTelemetryRules(t *testing.T) {
 	require.Equal(t, wire.ThrottlingQuotaExceeded, push(34*time.Second, false, 7, 0, 10), "asking doesn't allow an early push")
 	require.Equal(t, wire.None, push(34*time.Second, true, 7, 0, 10), "the last one is never too early")
 	require.Equal(t, wire.InvalidRequest, push(60*time.Second, false, 7, 0, 10), "it said that it ends")
+	require.Equal(t, wire.UnknownSubscriptionID, push(61*time.Second, true, 8, 0, 10), "the refused one said that it goes on")
+	require.Equal(t, wire.InvalidRequest, push(62*time.Second, true, 8, 0, 10))
+	require.Equal(t, wire.ThrottlingQuotaExceeded, i.get(start.Add(63*time.Second)), "the last push was refused for another reason")
+}
+
+func TestAlteredSubscriptionMakesTelemetryForgetItsClients(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{}))
+	get := func() wire.Code {
+		req := kmsg.NewPtrGetTelemetrySubscriptionsRequest()
+		req.ClientInstanceID = [16]byte{5}
+		return wire.Code(cl.ask(req).(*kmsg.GetTelemetrySubscriptionsResponse).ErrorCode)
+	}
+	require.Equal(t, wire.None, get())
+	require.Equal(t, wire.ThrottlingQuotaExceeded, get())
+	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
+	res := kmsg.NewIncrementalAlterConfigsRequestResource()
+	res.ResourceType, res.ResourceName = kmsg.ConfigResourceTypeClientMetrics, "nobody's"
+	res.Configs = append(res.Configs, kmsg.IncrementalAlterConfigsRequestResourceConfig{Name: "match", Value: kmsg.StringPtr("client_id=nobody")})
+	req.Resources = append(req.Resources, res)
+	for _, want := range []wire.Code{wire.None, wire.ThrottlingQuotaExceeded} { // the second time it changes nothing
+		require.Zero(t, cl.ask(req).(*kmsg.IncrementalAlterConfigsResponse).Resources[0].ErrorCode)
+		require.Equal(t, want, get())
+	}
+}
+
+func TestWholeQuotas(t *testing.T) {
+	t.Parallel()
+	for v, want := range map[float64]bool{1000: true, 1000.0000001: true, 999.9999999: false, 0.5: false, 1e18: true, 1e19: false, math.Inf(1): false, 1 << 63: true} {
+		require.Equal(t, want, whole(v), "%v", v)
+	}
+}
+
+func TestAlterReplicaLogDirsOfLongNames(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{}))
+	for length, want := range map[int]wire.Code{212: wire.LogDirNotFound, 213: wire.InvalidTopicException} {
+		req := kmsg.NewPtrAlterReplicaLogDirsRequest()
+		req.Version = 2
+		dir := kmsg.NewAlterReplicaLogDirsRequestDir()
+		dir.Dir = "/nowhere"
+		dir.Topics = append(dir.Topics, kmsg.AlterReplicaLogDirsRequestDirTopic{Topic: strings.Repeat("n", length), Partitions: []int32{10}})
+		req.Dirs = append(req.Dirs, dir)
+		require.Equal(t, int16(want), cl.ask(req).(*kmsg.AlterReplicaLogDirsResponse).Topics[0].Partitions[0].ErrorCode)
+	}
 }
 
 func TestTelemetryInstancesAreBounded(t *testing.T) {
@@ -349,5 +395,24 @@ func TestDifferenceRequestTimeIsNotThrottled(t *testing.T) {
 	cl.setQuota(quotaClient, "raw", "request_percentage", 0.001)
 	for range 20 {
 		require.Zero(t, cl.ask(topicsRequest()).(*kmsg.MetadataResponse).ThrottleMillis)
+	}
+}
+
+func TestDescribeTopicPartitionsBehindTheLast(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 2}}}))
+	for from, want := range map[int32]*int32{5: nil, math.MaxInt32 - 1: nil, math.MaxInt32: new(int32(math.MinInt32))} {
+		req := kmsg.NewPtrDescribeTopicPartitionsRequest()
+		topic := kmsg.NewDescribeTopicPartitionsRequestTopic()
+		topic.Topic = "t"
+		req.Topics, req.ResponsePartitionLimit = append(req.Topics, topic), 1
+		req.Cursor = &kmsg.DescribeTopicPartitionsRequestCursor{Topic: "t", Partition: from}
+		resp := cl.ask(req).(*kmsg.DescribeTopicPartitionsResponse)
+		require.Empty(t, resp.Topics[0].Partitions)
+		if want == nil {
+			require.Nil(t, resp.NextCursor)
+		} else {
+			require.Equal(t, *want, resp.NextCursor.Partition, "the sum of cursor and limit overflows")
+		}
 	}
 }

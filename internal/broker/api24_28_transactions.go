@@ -294,7 +294,8 @@ func newWrittenMarkers(req *kmsg.WriteTxnMarkersRequest) writtenMarkers {
 	return writtenMarkers{resp: req.ResponseKind().(*kmsg.WriteTxnMarkersResponse), at: map[int64]int{}, named: map[int64]*mentions{}}
 }
 
-func (w *writtenMarkers) set(producerID int64, topic string, partition int32, code wire.Code) {
+// of is the producer id's entry.
+func (w *writtenMarkers) of(producerID int64) *kmsg.WriteTxnMarkersResponseMarker {
 	i, known := w.at[producerID]
 	if !known {
 		i = len(w.resp.Markers)
@@ -303,7 +304,11 @@ func (w *writtenMarkers) set(producerID int64, topic string, partition int32, co
 		rm.ProducerID = producerID
 		w.resp.Markers = append(w.resp.Markers, rm)
 	}
-	rm := &w.resp.Markers[i]
+	return &w.resp.Markers[i]
+}
+
+func (w *writtenMarkers) set(producerID int64, topic string, partition int32, code wire.Code) {
+	rm := w.of(producerID)
 	ti, pi, first := w.named[producerID].place(topic, partition)
 	if ti == len(rm.Topics) {
 		rt := kmsg.NewWriteTxnMarkersResponseMarkerTopic()

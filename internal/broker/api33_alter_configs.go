@@ -30,7 +30,7 @@ func (r *request) alterConfigs() (answer, error) {
 			resp.Resources = append(resp.Resources, out)
 		}
 		if !req.ValidateOnly {
-			r.cluster.configsAltered(results)
+			r.cluster.configsAltered(r.node.id, results)
 		}
 		return resp
 	})
@@ -57,14 +57,14 @@ func (r *request) incrementalAlterConfigs() (answer, error) {
 			resp.Resources = append(resp.Resources, out)
 		}
 		if !req.ValidateOnly {
-			r.cluster.configsAltered(results)
+			r.cluster.configsAltered(r.node.id, results)
 		}
 		return resp
 	})
 }
 
 // configsAltered puts altered configs into force: at once, where Kafka's brokers learn of them some milliseconds later. On the loop.
-func (c *Cluster) configsAltered(results []config.Result) {
+func (c *Cluster) configsAltered(node int32, results []config.Result) {
 	var topics []string
 	brokers, groups := false, false
 	for _, res := range results {
@@ -78,6 +78,8 @@ func (c *Cluster) configsAltered(results []config.Result) {
 			brokers = true
 		case config.GroupResource:
 			groups = true
+		case config.ClientMetricsResource:
+			c.subscriptionsAltered(node)
 		}
 	}
 	switch {

@@ -1,6 +1,9 @@
 package broker
 
 import (
+	"strconv"
+	"unicode/utf16"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/internal/wire"
@@ -15,6 +18,8 @@ func (r *request) alterReplicaLogDirs() (answer, error) {
 	return alterLogDirsAnswer(req, func(dir, topic string, index int32) wire.Code {
 		p := m.partition(topic, index)
 		switch {
+		case tooLongToMove(topic, index):
+			return wire.InvalidTopicException
 		case dir != r.cluster.logDir(r.node.id):
 			return wire.LogDirNotFound
 		case p == nil:
@@ -24,6 +29,13 @@ func (r *request) alterReplicaLogDirs() (answer, error) {
 		}
 		return wire.None
 	}), nil
+}
+
+// tooLongToMove: the directory of a replica to come is "topic-partition.id-future", with an id of 32 digits, and must be a file's name.
+func tooLongToMove(topic string, index int32) bool {
+	const maxFileName = 255
+	length := len(utf16.Encode([]rune(topic))) + len("-") + len(strconv.Itoa(int(index)))
+	return length+len(".")+32+len("-future") > maxFileName
 }
 
 // alterLogDirsAnswer gives every partition of a request its code, once: where it is named again, the last directory counts.

@@ -24,6 +24,8 @@ func (r *request) unregisterBroker() (answer, error) {
 				m.nodes = slices.DeleteFunc(slices.Clone(m.nodes), func(o *nodeInfo) bool { return o.id == n.id })
 			})
 		}
-		return req.ResponseKind()
+		resp := req.ResponseKind().(*kmsg.UnregisterBrokerResponse)
+		resp.ErrorMessage = new("") // not null, for once
+		return resp
 	})
 }

@@ -14,8 +14,8 @@ func (r *request) getTelemetrySubscriptions() (answer, error) {
 	return onLoop(r.cluster, func() answer {
 		c := r.cluster
 		id := req.ClientInstanceID
-		if reservedInstanceID(id) {
-			id = c.uuid() // as for a client that has none yet
+		if id == ([16]byte{}) {
+			id = c.uuid()
 		}
 		i := c.telemetry.instance(r, id)
 		if code := i.get(c.clock.Now()); code != wire.None {
@@ -35,7 +35,8 @@ func (r *request) getTelemetrySubscriptions() (answer, error) {
 
 func (r *request) pushTelemetry() (answer, error) {
 	req := r.body.(*kmsg.PushTelemetryRequest)
-	if reservedInstanceID(req.ClientInstanceID) {
+	// No client can push as 0, nor as 1, which was the metadata log's id.
+	if id := req.ClientInstanceID; id == ([16]byte{}) || id == [16]byte{15: 1} {
 		return errorForm(r, wire.InvalidRequest), nil
 	}
 	return onLoop(r.cluster, func() answer {
@@ -45,6 +46,3 @@ func (r *request) pushTelemetry() (answer, error) {
 		return errorResponse(req, i.push(c.clock.Now(), req.Terminating, req.SubscriptionID, req.CompressionType, len(req.Metrics), limit))
 	})
 }
-
-// reservedInstanceID: no client can be 0, nor 1, which was the metadata log's id.
-func reservedInstanceID(id [16]byte) bool { return id == [16]byte{} || id == [16]byte{15: 1} }

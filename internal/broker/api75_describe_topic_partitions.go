@@ -61,6 +61,10 @@ func (r *request) describeTopicPartitions() (answer, error) {
 		}
 		out := describeTopicError(name, wire.None, topicOperations)
 		out.TopicID, out.IsInternal = t.id, t.internal
+		if end := from + int32(left); end < from { // as in Kafka, which goes on from there
+			resp.Topics, resp.NextCursor = append(resp.Topics, out), cursorAt(name, end)
+			break
+		}
 		first := min(int(from), len(t.partitions))
 		end := min(first+left, len(t.partitions))
 		for _, p := range t.partitions[first:end] {

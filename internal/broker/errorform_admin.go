@@ -252,11 +252,13 @@ func transactionErrorForm(body kmsg.Request, code wire.Code) kmsg.Response {
 		}
 		written := newWrittenMarkers(req)
 		for i, w := range req.Markers {
+			if last[w.ProducerID] != i {
+				continue
+			}
+			written.of(w.ProducerID) // also where it names no partition
 			for _, t := range w.Topics {
 				for _, p := range t.Partitions {
-					if last[w.ProducerID] == i {
-						written.set(w.ProducerID, t.Topic, p, code)
-					}
+					written.set(w.ProducerID, t.Topic, p, code)
 				}
 			}
 		}

@@ -205,6 +205,11 @@ func TestMarkersAreAnsweredByProducer(t *testing.T) {
 	require.Len(t, got, 1, "the whole request fails")
 	require.Equal(t, wire.UnknownServerError, wire.Code(got[0].Topics[0].Partitions[0].ErrorCode))
 
+	got = cl.write(marker(cl.pid+1, 0), marker(cl.pid, -1, 0))
+	require.Len(t, got, 2, "then also who names no partition has an entry")
+	require.Equal(t, cl.pid+1, got[0].ProducerID)
+	require.Empty(t, got[0].Topics)
+
 	for range 2 {
 		got = cl.write(marker(-2, 0, 0))
 		require.Equal(t, wire.None, wire.Code(got[0].Topics[0].Partitions[0].ErrorCode), "nobody's marker leaves nothing behind")

@@ -115,11 +115,20 @@ func (e *quotaEntity) check(ops []quotaOp) *topicError {
 			return refuse(wire.InvalidRequest, "Invalid configuration key %s", o.key)
 		case math.IsNaN(o.value) || o.value <= 0:
 			return refuse(wire.InvalidRequest, "Quota %s must be greater than 0", o.key)
-		case !limit.fraction && o.value != math.Trunc(o.value):
+		case !limit.fraction && !whole(o.value):
 			return refuse(wire.InvalidRequest, "Configuration %s must be a whole number", o.key)
 		}
 	}
 	return nil
+}
+
+// whole tells whether a value is a whole number that Java's long can hold, or only just above one.
+func whole(v float64) bool {
+	const epsilon = 1e-6
+	if v >= math.MaxInt64 {
+		return v == math.MaxInt64 // as a double: 2^63
+	}
+	return v-math.Trunc(v) <= epsilon
 }
 
 // alter applies operations that were checked.

@@ -3,6 +3,7 @@ package broker
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"net"
 	"regexp"
@@ -19,6 +20,8 @@ import (
 // thrown away, as by a broker without a receiver. Owned by the control loop.
 type telemetry struct {
 	instances map[telemetryKey]*telemetryInstance
+	revision  int    // counts the changes of subscriptions
+	all       uint32 // a sum over the subscriptions that revision stands for
 }
 
 type telemetryKey struct {
@@ -28,6 +31,7 @@ type telemetryKey struct {
 
 // telemetryInstance is one client that asked for its subscription.
 type telemetryInstance struct {
+	revision         int // of the telemetry's subscriptions when the instance was made
 	subscription     subscription
 	lastGet          time.Time
 	lastPush         time.Time
@@ -51,23 +55,37 @@ var telemetryCompressions = []int8{4, 3, 1, 2}
 // instance is a client's entry, made on first sight, with the subscription that is in force now.
 func (t *telemetry) instance(r *request, id [16]byte) *telemetryInstance {
 	k := telemetryKey{r.node.id, id}
-	i := t.instances[k]
-	if i == nil {
+	i, s := t.instances[k], r.subscriptionOf(id)
+	if i == nil || i.revision != t.revision { // a change of any subscription makes a broker forget all it knows of the client
 		if len(t.instances) >= maxTelemetryInstances {
 			t.forgetOldest()
 		}
-		i = &telemetryInstance{}
+		i = &telemetryInstance{revision: t.revision}
 		if t.instances == nil {
 			t.instances = map[telemetryKey]*telemetryInstance{}
 		}
 		t.instances[k] = i
 	}
-	s := r.subscriptionOf(id)
-	if s.id != i.subscription.id { // a new one counts from now
-		i.lastGet, i.lastPush = time.Time{}, time.Time{}
-	}
 	i.subscription = s
 	return i
+}
+
+// subscriptionsAltered notes whether anything is different after a client metrics resource was altered. On the loop.
+func (c *Cluster) subscriptionsAltered(node int32) {
+	sum := crc32.NewIEEE()
+	for _, name := range c.config.ClientMetricsSubscriptions() {
+		entries, err := c.config.Describe(node, config.ClientMetricsResource, name, nil, c.topicExists)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			fmt.Fprintf(sum, "%q%q%q", name, e.Name, *e.Value)
+		}
+	}
+	if all := sum.Sum32(); all != c.telemetry.all {
+		c.telemetry.all = all
+		c.telemetry.revision++
+	}
 }
 
 func (t *telemetry) forgetOldest() {
@@ -98,18 +116,23 @@ func (i *telemetryInstance) get(now time.Time) wire.Code {
 	return wire.None
 }
 
-// push tells whether a client may push now, and this.
+// push tells whether a client may push now, and this. Also a refused push decides what the next may be.
 func (i *telemetryInstance) push(now time.Time, terminating bool, subscription int32, compression int8, size, limit int) wire.Code {
+	code := i.mayPush(now, terminating, subscription, compression, size, limit)
+	i.terminated, i.unknownSubscribe = terminating, code == wire.UnknownSubscriptionID
+	return code
+}
+
+func (i *telemetryInstance) mayPush(now time.Time, terminating bool, subscription int32, compression int8, size, limit int) wire.Code {
 	if i.terminated {
 		return wire.InvalidRequest
 	}
 	if now.Sub(i.lastPush) < i.subscription.interval && !terminating {
 		return wire.ThrottlingQuotaExceeded
 	}
-	i.lastPush, i.terminated = now, terminating
+	i.lastPush = now
 	switch {
 	case subscription != i.subscription.id:
-		i.unknownSubscribe = true
 		return wire.UnknownSubscriptionID
 	case compression != 0 && !slices.Contains(telemetryCompressions, compression):
 		return wire.UnsupportedCompressionType

@@ -23,8 +23,9 @@ const maxValueSize = 1<<15 - 1
 // taken. topicExists says which topics there are.
 func (c *Cluster) IncrementalAlter(node int32, resources []Alteration, topicExists func(string) bool, validateOnly bool) []Result {
 	// An operation that doesn't exist fails all that the broker would have passed on to the controller.
+	twice := namedTwice(resources)
 	unknown := slices.ContainsFunc(resources, func(r Alteration) bool {
-		if !passedOn(&r) {
+		if !passedOn(&r) || twice(&r) {
 			return false
 		}
 		_, err := c.applyTo(&r)
@@ -57,6 +58,22 @@ func passedOn(r *Alteration) bool {
 
 // alterEach refuses resources that stand twice in the request and asks alter for the others.
 func (c *Cluster) alterEach(resources []Alteration, alter func(*Alteration) *Error) []Result {
+	twice := namedTwice(resources)
+	results := make([]Result, len(resources))
+	for i := range resources {
+		r := &resources[i]
+		results[i] = Result{Type: r.Type, Name: r.Name}
+		if twice(r) {
+			results[i].Err = &Error{invalidRequest, "Each resource must appear at most once."}
+			continue
+		}
+		results[i].Err = alter(r)
+	}
+	return results
+}
+
+// namedTwice tells which resources stand in the request more than once.
+func namedTwice(resources []Alteration) func(*Alteration) bool {
 	type id struct {
 		t    ResourceType
 		name string
@@ -65,17 +82,7 @@ func (c *Cluster) alterEach(resources []Alteration, alter func(*Alteration) *Err
 	for _, r := range resources {
 		count[id{r.Type, r.Name}]++
 	}
-	results := make([]Result, len(resources))
-	for i := range resources {
-		r := &resources[i]
-		results[i] = Result{Type: r.Type, Name: r.Name}
-		if count[id{r.Type, r.Name}] > 1 {
-			results[i].Err = &Error{invalidRequest, "Each resource must appear at most once."}
-			continue
-		}
-		results[i].Err = alter(r)
-	}
-	return results
+	return func(r *Alteration) bool { return count[id{r.Type, r.Name}] > 1 }
 }
 
 func (c *Cluster) alterOne(node int32, r *Alteration, topicExists func(string) bool, validateOnly, incremental bool) *Error {

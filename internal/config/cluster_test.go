@@ -376,6 +376,11 @@ func TestAnUnknownOperationFailsItsNeighbours(t *testing.T) {
 	res = c.IncrementalAlter(1, []Alteration{good, bad}, all, false)
 	require.Nil(t, res[0].Err, "the other one was refused before its unknown operation was reached")
 	require.Equal(t, invalidConfig, wire.Code(res[1].Err.Code))
+
+	bad.Settings = []AlterSetting{{"retention.ms", Op(7), &value}}
+	res = c.IncrementalAlter(1, []Alteration{bad, good, bad}, all, false)
+	require.Equal(t, invalidRequest, wire.Code(res[0].Err.Code))
+	require.Nil(t, res[1].Err, "a resource that is named twice isn't looked at, so its operation fails nobody")
 }
 
 func TestListenersStayAsTheyAre(t *testing.T) {

@@ -1,0 +1,49 @@
+package groups
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// A name that a member lists twice is none that all support. Where nothing else is left, Kafka never answers; here the first is taken.
+func TestProtocolNamedTwice(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	for _, tc := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{"a", "b", "a"}, "b"},
+		{[]string{"a", "a", "b"}, "b"},
+		{[]string{"b", "b", "a", "a", "c"}, "c"},
+		{[]string{"a", "b"}, "a"},
+		{[]string{"b", "b", "a", "a"}, "b"},
+	} {
+		cfg := DefaultConfig()
+		cfg.InitialRebalanceDelay = 0
+		s := NewShard(cfg, Deps{})
+		s.Loaded(now)
+		req := benchJoin("", nil)
+		req.Version, req.Protocols = 3, nil
+		for _, name := range tc.names {
+			req.Protocols = append(req.Protocols, kmsg.JoinGroupRequestProtocol{Name: name})
+		}
+		s.Handle(now, Command{Ticket: 1, Client: Client{ID: "c"}, Request: req})
+		fx := s.Tick(now)
+		require.Len(t, fx.Replies, 1, "%v", tc.names)
+		require.Equal(t, tc.want, *fx.Replies[0].Response.(*kmsg.JoinGroupResponse).Protocol, "%v", tc.names)
+	}
+}
+
+func TestBlankNames(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"", " ", "\t\r\n", "\x01\x1f"} {
+		require.True(t, blank(s), "%q", s)
+	}
+	for _, s := range []string{"a", " a ", "\u00a0", "\u2003", "\u0085"} {
+		require.False(t, blank(s), "%q", s)
+	}
+}
