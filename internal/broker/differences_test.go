@@ -19,6 +19,39 @@ func TestDifferenceNullRecordsAreAnswered(t *testing.T) {
 	require.EqualValues(t, 0, cl.produce("t", 0, oneBatch(t, 1, 1)), "nothing was stored")
 }
 
+func TestDifferenceWhatStandsTwiceIsAnswered(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}}))
+
+	alter := kmsg.NewPtrAlterConfigsRequest()
+	for range 2 {
+		res := kmsg.NewAlterConfigsRequestResource()
+		res.ResourceType, res.ResourceName = kmsg.ConfigResourceTypeTopic, "t"
+		alter.Resources = append(alter.Resources, res)
+	}
+	for _, res := range cl.ask(alter).(*kmsg.AlterConfigsResponse).Resources {
+		require.Equal(t, int16(wire.InvalidRequest), res.ErrorCode)
+	}
+
+	markers := kmsg.NewPtrWriteTxnMarkersRequest()
+	markers.Version, markers.Markers = 1, append(markers.Markers, marker(7, 0, 0, 0))
+	parts := cl.ask(markers).(*kmsg.WriteTxnMarkersResponse).Markers[0].Topics[0].Partitions
+	require.Len(t, parts, 1)
+	require.Zero(t, parts[0].ErrorCode)
+
+	add := kmsg.NewPtrAddPartitionsToTxnRequest()
+	add.Version = 4
+	require.Empty(t, cl.ask(add).(*kmsg.AddPartitionsToTxnResponse).Transactions)
+
+	join := kmsg.NewPtrJoinGroupRequest()
+	join.Version, join.Group, join.ProtocolType, join.SessionTimeoutMillis = 3, "g", "consumer", 10000
+	join.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "b"}, {Name: "b"}, {Name: "a"}, {Name: "a"}}
+	find := kmsg.NewPtrFindCoordinatorRequest()
+	find.CoordinatorKey = "g"
+	cl.ask(find)
+	require.Equal(t, "b", *cl.ask(join).(*kmsg.JoinGroupResponse).Protocol)
+}
+
 func TestDifferenceNoShareAndStreamsGroups(t *testing.T) {
 	t.Parallel()
 	req := kmsg.NewPtrApiVersionsRequest()
