@@ -150,6 +150,21 @@ func TestAlteredSubscriptionMakesTelemetryForgetItsClients(t *testing.T) {
 	}
 }
 
+func TestTelemetryEndsWithItsConnection(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{})
+	first, other := dialRaw(t, c), dialRaw(t, c)
+	get := func(cl *rawClient) wire.Code {
+		req := kmsg.NewPtrGetTelemetrySubscriptionsRequest()
+		req.ClientInstanceID = [16]byte{5}
+		return wire.Code(cl.ask(req).(*kmsg.GetTelemetrySubscriptionsResponse).ErrorCode)
+	}
+	require.Equal(t, wire.None, get(first))
+	require.Equal(t, wire.ThrottlingQuotaExceeded, get(other))
+	require.NoError(t, first.nc.Close())
+	require.Eventually(t, func() bool { return get(other) == wire.None }, 10*time.Second, time.Millisecond)
+}
+
 func TestWholeQuotas(t *testing.T) {
 	t.Parallel()
 	for v, want := range map[float64]bool{1000: true, 1000.0000001: true, 999.9999999: false, 0.5: false, 1e18: true, 1e19: false, math.Inf(1): false, 1 << 63: true} {

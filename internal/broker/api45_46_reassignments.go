@@ -17,7 +17,7 @@ func (r *request) alterPartitionReassignments() (answer, error) {
 	return onLoop(r.cluster, func() answer {
 		c := r.cluster
 		resp := req.ResponseKind().(*kmsg.AlterPartitionAssignmentsResponse)
-		resp.AllowReplicationFactorChange = req.AllowReplicationFactorChange
+		resp.AllowReplicationFactorChange = req.AllowReplicationFactorChange || len(req.Topics) == 0 // nothing is asked of the controller then
 		if len(req.Topics) == 0 {
 			resp.ErrorMessage = kmsg.StringPtr("") // null only where there was something to do
 		}

@@ -50,8 +50,9 @@ type conn struct {
 	flight   *flight // of a scripted member's request, nil of a client
 	doing    doing
 
-	lastClient atomic.Pointer[string] // client id of the last request, for messages
-	active     atomic.Int64           // clock of the last byte in or out, Unix nanoseconds of the machine's time
+	telemetry  atomic.Pointer[telemetryKey] // of the telemetry client that last came by this connection for the first time; a broker forgets it with the connection
+	lastClient atomic.Pointer[string]       // client id of the last request, for messages
+	active     atomic.Int64                 // clock of the last byte in or out, Unix nanoseconds of the machine's time
 
 	closeOnce sync.Once
 	done      chan struct{} // closed by shut: whoever waits on behalf of this connection stops
@@ -128,6 +129,9 @@ func (c *conn) end(err error) {
 	}
 	if c.ahead != nil {
 		<-c.ahead // the reader ends with the socket
+	}
+	if k := c.telemetry.Load(); k != nil {
+		c.cluster.loop.post(func() { delete(c.cluster.telemetry.instances, *k) })
 	}
 	c.cluster.forget(c)
 }

@@ -61,6 +61,7 @@ func (t *telemetry) instance(r *request, id [16]byte) *telemetryInstance {
 			t.forgetOldest()
 		}
 		i = &telemetryInstance{revision: t.revision}
+		r.conn.telemetry.Store(&k)
 		if t.instances == nil {
 			t.instances = map[telemetryKey]*telemetryInstance{}
 		}

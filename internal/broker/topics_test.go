@@ -224,6 +224,8 @@ func TestReassignments(t *testing.T) {
 	fixed := reassign("t", 0, 1)
 	fixed.AllowReplicationFactorChange = false
 	require.EqualValues(t, wire.InvalidReplicationFactor, cl.ask(fixed).(*kmsg.AlterPartitionAssignmentsResponse).Topics[0].Partitions[0].ErrorCode)
+	fixed.Version, fixed.Topics = 1, nil
+	require.True(t, cl.ask(fixed).(*kmsg.AlterPartitionAssignmentsResponse).AllowReplicationFactorChange, "nothing was asked, so nothing is repeated")
 }
 
 func TestElections(t *testing.T) {
