@@ -358,7 +358,7 @@ func (c *classicGroup) vote() string {
 	buckets := hashSetOf(nil)
 	slices.SortStableFunc(ranked, func(a, b string) int { return buckets.bucket(javaHash(a)) - buckets.bucket(javaHash(b)) })
 	best := ""
-	if len(ranked) == 0 && len(c.order) > 0 {
+	if len(ranked) == 0 && len(c.order) > 0 && len(c.order[0].protocols) > 0 { // a member of a strange log may have none
 		// Each name that all support is listed twice by one of them. Kafka fails here, and never answers the joins.
 		return c.order[0].protocols[0].name
 	}
