@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/internal/records"
@@ -71,8 +72,17 @@ func FuzzShard(f *testing.F) {
 func FuzzReplay(f *testing.F) {
 	f.Add(records.GroupKey{Group: "g"}.Append(nil), records.GroupValue{ProtocolType: "consumer", Generation: 1}.Append(nil))
 	f.Add(records.OffsetKey{Group: "g", Topic: "foo"}.Append(nil), records.OffsetValue{Offset: 1, Expire: -1}.Append(nil))
+	protocol, leader := "range", "m"
+	for _, ms := range []int32{-1, 0, 1} {
+		f.Add(records.GroupKey{Group: "g"}.Append(nil), records.GroupValue{ProtocolType: "consumer", Generation: 1, Protocol: &protocol, Leader: &leader,
+			Members: []records.GroupMember{{ID: "m", RebalanceTimeout: ms, SessionTimeout: ms}}}.Append(nil))
+		f.Add(records.ConsumerKey(records.TypeConsumerMember, "g", "m"), records.ConsumerMember{Names: []string{"foo"}, RebalanceTimeoutMs: ms,
+			Classic: &records.ClassicMember{SessionTimeoutMs: ms, Protocols: []records.ClassicProtocol{{Name: "range", Metadata: subscriptionBytes([]string{"foo"}, nil)}}}}.Encode())
+	}
 	f.Fuzz(func(t *testing.T, key, value []byte) {
-		s := NewShard(DefaultConfig(), Deps{})
+		cfg := DefaultConfig()
+		cfg.Prompt = len(value)%2 == 0
+		s := NewShard(cfg, Deps{Rand: rand.New(rand.NewPCG(1, 2)), Metadata: (&fakeMetadata{byName: map[string]Topic{}}).with("foo", 3)})
 		now := time.Unix(1_700_000_000, 0)
 		s.Replay(0, Record{Key: key, Value: value}, -1)
 		s.Replay(1, Record{Key: key, Value: value}, 7)
@@ -81,6 +91,30 @@ func FuzzReplay(f *testing.F) {
 		for _, id := range s.GroupIDs() {
 			s.State(id)
 		}
-		s.Tick(now.Add(time.Hour))
+		// And requests that find what the log left.
+		s.Handle(now, Command{Ticket: 1, Client: Client{ID: "c", Software: "kgo"}, Request: benchJoin("", subscriptionBytes([]string{"foo"}, nil))})
+		s.Handle(now, Command{Ticket: 2, Client: Client{ID: "c", Software: "kgo"}, Request: &kmsg.ConsumerGroupHeartbeatRequest{
+			Version: 1, Group: "g", MemberID: "n", RebalanceTimeoutMillis: 1, SubscribedTopicNames: []string{"foo"}, Topics: []kmsg.ConsumerGroupHeartbeatRequestTopic{}}})
+		s.Flush(now)
+		passAnHour(t, s, now)
 	})
+}
+
+// passAnHour fires the timers of an hour. One that begins anew at the instant at which it fired would keep the control loop busy for good.
+func passAnHour(t *testing.T, s *Shard, now time.Time) {
+	t.Helper()
+	end, atOnce := now.Add(time.Hour), 0
+	for range 10_000 { // a member without a deadline is told of it now and then
+		at, ok := s.Deadline()
+		if !ok || at.After(end) {
+			return
+		}
+		if at.After(now) {
+			now, atOnce = at, 0
+		}
+		atOnce++
+		require.Less(t, atOnce, 100, "timers at one instant")
+		s.Tick(now)
+		s.Flush(now)
+	}
 }
