@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/internal/config"
@@ -24,6 +26,12 @@ func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer
 	times := map[string]int{}
 	for _, t := range req.Topics {
 		times[t.Topic]++
+	}
+	forController := func(t kmsg.CreateTopicsRequestTopic) bool {
+		return times[t.Topic] == 1 && t.Topic != "__cluster_metadata"
+	}
+	if outOfTime(req.TimeoutMillis) && slices.ContainsFunc(req.Topics, forController) {
+		return errorResponse(req, wire.RequestTimedOut)
 	}
 	if c.countWanted(req, times) > maxPartitionsPerRequest {
 		return errorWithText(req, wire.PolicyViolation, "Excessively large number of partitions per request.")

@@ -18,7 +18,45 @@ func (r *request) deleteTopics() (answer, error) {
 		}
 		return errorWithText(req, code, "Topic deletion is disabled."), nil
 	}
+	if outOfTime(req.TimeoutMillis) && anyMeantOnce(namedTopics(req)) {
+		return errorResponse(req, wire.RequestTimedOut), nil
+	}
 	return onLoop(r.cluster, func() answer { return r.cluster.deleteWanted(r, req) })
+}
+
+// meaning is how an entry names its topic: by a name or by an id. Both or neither is wrong.
+type meaning struct {
+	name   string
+	id     [16]byte
+	byName bool
+}
+
+func meaningOf(w kmsg.DeleteTopicsRequestTopic) (m meaning, ok bool) {
+	if w.Topic != nil {
+		return meaning{name: *w.Topic, byName: true}, w.TopicID == [16]byte{}
+	}
+	return meaning{id: w.TopicID}, w.TopicID != [16]byte{}
+}
+
+// timesMeant counts how many entries name a topic in the same way. Those that are not alone don't get as far as the controller.
+func timesMeant(wanted []kmsg.DeleteTopicsRequestTopic) map[meaning]int {
+	times := map[meaning]int{}
+	for _, w := range wanted {
+		if m, ok := meaningOf(w); ok {
+			times[m]++
+		}
+	}
+	return times
+}
+
+// anyMeantOnce says whether there is something to ask the controller.
+func anyMeantOnce(wanted []kmsg.DeleteTopicsRequestTopic) bool {
+	for _, n := range timesMeant(wanted) {
+		if n == 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // deletion is one topic that a request wants deleted, and how that ends.
@@ -67,45 +105,43 @@ func namedTopics(req *kmsg.DeleteTopicsRequest) []kmsg.DeleteTopicsRequestTopic 
 	return topics
 }
 
-// resolveDeletions finds out what each entry means. A topic that is meant twice, in whatever way, is answered once and stays.
+// resolveDeletions finds out what each entry means. A name or an id that is there twice is answered once and means nothing. A name whose id is there too, once or
+// more, is refused; an id that is there once goes with the name, if that is there once.
 func resolveDeletions(m *metadata, wanted []kmsg.DeleteTopicsRequestTopic) []*deletion {
 	var all []*deletion
-	names, ids, meant := map[string]*deletion{}, map[[16]byte]*deletion{}, map[*topic]*deletion{}
+	times, answered := timesMeant(wanted), map[meaning]bool{}
 	for _, w := range wanted {
 		d := &deletion{name: w.Topic, id: w.TopicID}
+		key, ok := meaningOf(w)
 		switch {
-		case w.Topic == nil && w.TopicID == [16]byte{}:
+		case !ok && w.Topic == nil:
 			d.err = refuse(wire.InvalidRequest, "Neither topic name nor id were specified.")
-		case w.Topic != nil && w.TopicID != [16]byte{}:
+		case !ok:
 			d.err = refuse(wire.InvalidRequest, "You may not specify both topic name and topic id.")
-		case w.Topic != nil:
-			if first := names[*w.Topic]; first != nil {
-				first.err, first.id = refuse(wire.InvalidRequest, "Duplicate topic name."), [16]byte{}
-				continue
-			}
-			names[*w.Topic] = d
-			d.topic = m.topics[*w.Topic]
+		case answered[key]:
+			continue
+		case times[key] > 1 && key.byName:
+			d.err = refuse(wire.InvalidRequest, "Duplicate topic name.")
+		case times[key] > 1:
+			d.err = refuse(wire.InvalidRequest, "Duplicate topic id.")
+		case key.byName:
+			d.topic = m.topics[key.name]
 			if d.topic == nil {
 				d.err = refuse(wire.UnknownTopicOrPartition, "This server does not host this topic-partition.")
+			} else if times[meaning{id: d.topic.id}] > 0 {
+				d.err = refuse(wire.InvalidRequest, "The provided topic name maps to an ID that was already supplied.")
 			}
 		default:
-			if first := ids[w.TopicID]; first != nil {
-				first.err, first.name = refuse(wire.InvalidRequest, "Duplicate topic id."), nil
-				continue
-			}
-			ids[w.TopicID] = d
-			d.topic = m.ids[w.TopicID]
+			d.topic = m.ids[key.id]
 			if d.topic == nil {
 				d.err = refuse(wire.UnknownTopicID, "This server does not host this topic ID.")
+			} else if times[meaning{name: d.topic.name, byName: true}] == 1 {
+				continue // the answer for the name is one for both
 			}
 		}
-		if t := d.topic; t != nil {
-			d.name, d.id = &t.name, t.id
-			if first := meant[t]; first != nil {
-				first.err = refuse(wire.InvalidRequest, "The provided topic name maps to an ID that was already supplied.")
-				continue
-			}
-			meant[t] = d
+		answered[key] = true
+		if d.topic != nil {
+			d.name, d.id = &d.topic.name, d.topic.id
 		}
 		all = append(all, d)
 	}

@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/internal/wire"
@@ -27,6 +29,9 @@ func (c *Cluster) growWanted(r *request, req *kmsg.CreatePartitionsRequest) answ
 	times := map[string]int{}
 	for _, t := range req.Topics {
 		times[t.Topic]++
+	}
+	if outOfTime(req.TimeoutMillis) && slices.ContainsFunc(req.Topics, func(t kmsg.CreatePartitionsRequestTopic) bool { return times[t.Topic] == 1 }) {
+		return errorResponse(req, wire.RequestTimedOut)
 	}
 	room := int64(maxPartitionsPerRequest) // counted over the topics, as they come
 	quota := r.mutations(3)

@@ -21,6 +21,9 @@ func (r *request) electLeaders() (answer, error) {
 	if req.Topics != nil && len(req.Topics) == 0 {
 		return req.ResponseKind().(*kmsg.ElectLeadersResponse), nil // nothing to elect, of whatever type
 	}
+	if outOfTime(req.TimeoutMillis) {
+		return errorResponse(req, wire.RequestTimedOut), nil
+	}
 	if req.ElectionType != preferredElection && req.ElectionType != uncleanElection {
 		return errorWithText(req, wire.InvalidRequest, "Unknown election type."), nil
 	}

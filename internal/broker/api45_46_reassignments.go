@@ -14,6 +14,9 @@ import (
 
 func (r *request) alterPartitionReassignments() (answer, error) {
 	req := r.body.(*kmsg.AlterPartitionAssignmentsRequest)
+	if outOfTime(req.TimeoutMillis) && len(req.Topics) > 0 {
+		return errorResponse(req, wire.RequestTimedOut), nil
+	}
 	return onLoop(r.cluster, func() answer {
 		c := r.cluster
 		resp := req.ResponseKind().(*kmsg.AlterPartitionAssignmentsResponse)

@@ -154,6 +154,9 @@ func TestDeleteTopicsResolvesEachEntry(t *testing.T) {
 		{"a name twice", []entry{{Topic: name("t")}, {Topic: name("u")}, {Topic: name("t")}}, []wire.Code{wire.InvalidRequest, wire.None}},
 		{"an id twice", []entry{{TopicID: [16]byte{1}}, {TopicID: [16]byte{1}}}, []wire.Code{wire.InvalidRequest}},
 		{"by id and by name", []entry{{TopicID: [16]byte{1}}, {Topic: name("t")}}, []wire.Code{wire.InvalidRequest}},
+		{"by an id that is there twice and by name", []entry{{TopicID: [16]byte{1}}, {Topic: name("t")}, {TopicID: [16]byte{1}}}, []wire.Code{wire.InvalidRequest, wire.InvalidRequest}},
+		{"by a name that is there twice and by id", []entry{{Topic: name("t")}, {Topic: name("t")}, {TopicID: [16]byte{1}}}, []wire.Code{wire.InvalidRequest, wire.None}},
+		{"by name and id, each twice", []entry{{Topic: name("t")}, {Topic: name("t")}, {TopicID: [16]byte{1}}, {TopicID: [16]byte{1}}}, []wire.Code{wire.InvalidRequest, wire.InvalidRequest}},
 	} {
 		var codes []wire.Code
 		for _, d := range resolveDeletions(m, c.wanted) {
@@ -165,6 +168,71 @@ func TestDeleteTopicsResolvesEachEntry(t *testing.T) {
 		}
 		require.Equal(t, c.codes, codes, c.what)
 	}
+}
+
+func TestControllerDropsWhatHasNoTime(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}})
+	cl := dialRaw(t, c)
+	create := func(names ...string) (codes []wire.Code) {
+		req := kmsg.NewPtrCreateTopicsRequest()
+		req.Version, req.TimeoutMillis = 7, 0
+		for _, n := range names {
+			rt := kmsg.NewCreateTopicsRequestTopic()
+			rt.Topic, rt.NumPartitions, rt.ReplicationFactor = n, 1, 1
+			req.Topics = append(req.Topics, rt)
+		}
+		for _, rt := range cl.ask(req).(*kmsg.CreateTopicsResponse).Topics {
+			codes = append(codes, wire.Code(rt.ErrorCode))
+		}
+		return codes
+	}
+	remove := func(names ...string) (codes []wire.Code) {
+		req := kmsg.NewPtrDeleteTopicsRequest()
+		req.Version, req.TimeoutMillis, req.TopicNames = 5, -1, names
+		for _, rt := range cl.ask(req).(*kmsg.DeleteTopicsResponse).Topics {
+			codes = append(codes, wire.Code(rt.ErrorCode))
+		}
+		return codes
+	}
+	grow := func(names ...string) (codes []wire.Code) {
+		req := kmsg.NewPtrCreatePartitionsRequest()
+		req.Version, req.TimeoutMillis = 3, -1
+		for _, n := range names {
+			rt := kmsg.NewCreatePartitionsRequestTopic()
+			rt.Topic, rt.Count = n, 2
+			req.Topics = append(req.Topics, rt)
+		}
+		for _, rt := range cl.ask(req).(*kmsg.CreatePartitionsResponse).Topics {
+			codes = append(codes, wire.Code(rt.ErrorCode))
+		}
+		return codes
+	}
+	late, twice := wire.RequestTimedOut, wire.InvalidRequest
+	for _, do := range []func(...string) []wire.Code{create, remove, grow} {
+		require.Empty(t, do())
+		require.Equal(t, []wire.Code{late, late, late}, do("t", "u", "u"), "every entry, as it stands")
+		require.Equal(t, []wire.Code{twice}, do("t", "t"), "nothing is left to ask the controller")
+	}
+	require.Equal(t, []wire.Code{late}, create("new"))
+	require.Equal(t, []wire.Code{late}, remove("t"))
+	require.Equal(t, []wire.Code{late}, grow("t"))
+	require.Len(t, c.meta.Load().topics, 1)
+	require.Len(t, c.meta.Load().topics["t"].partitions, 1)
+
+	elect := kmsg.NewPtrElectLeadersRequest()
+	elect.Version, elect.TimeoutMillis, elect.ElectionType = 2, 0, 5
+	require.EqualValues(t, late, cl.ask(elect).(*kmsg.ElectLeadersResponse).ErrorCode, "before the type is judged")
+	elect.Topics = []kmsg.ElectLeadersRequestTopic{}
+	require.Zero(t, cl.ask(elect).(*kmsg.ElectLeadersResponse).ErrorCode)
+
+	move := reassign("t", 0, 1)
+	move.TimeoutMillis = 0
+	moved := cl.ask(move).(*kmsg.AlterPartitionAssignmentsResponse)
+	require.EqualValues(t, late, moved.ErrorCode)
+	require.EqualValues(t, late, moved.Topics[0].Partitions[0].ErrorCode)
+	move.Topics = nil
+	require.Zero(t, cl.ask(move).(*kmsg.AlterPartitionAssignmentsResponse).ErrorCode)
 }
 
 func reassign(topic string, partition int32, replicas ...int32) *kmsg.AlterPartitionAssignmentsRequest {
