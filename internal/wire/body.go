@@ -72,6 +72,7 @@ func checkACLCodes(req kmsg.Request) error {
 // CheckBody walks a request body without decoding it. It refuses one that is too
 // short, has an array longer than the rest of the body, or a null where none may
 // be. Such a request closes its connection. Bytes after the end are no error.
+// The mark of a null structure becomes -1 in the body if it was another negative one.
 func CheckBody(k Key, version int16, body []byte) error {
 	_, _, err := BodyCost(k, version, body)
 	return err
@@ -287,13 +288,11 @@ func (w *walker) step(o *op) error {
 			if len(w.rest) == 0 {
 				return errAt(o.name, errShort)
 			}
-			mark := int8(w.rest[0])
+			mark := w.rest
 			w.rest = w.rest[1:]
-			if mark == -1 {
+			if int8(mark[0]) < 0 { // Kafka takes every negative mark for null, kmsg only this one
+				mark[0] = 0xff
 				return nil
-			}
-			if mark < 0 {
-				return fmt.Errorf("%s: %d is neither null (-1) nor present (1)", o.name, mark)
 			}
 		}
 		return w.run(o.ops)

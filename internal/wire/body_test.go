@@ -161,7 +161,8 @@ func TestBadBodies(t *testing.T) {
 		{"the nullable structure is null", DescribeTopicPartitions, 0, "\x01\x00\x00\x00\x01\xff\x00", ""},
 		{"the nullable structure is there", DescribeTopicPartitions, 0, "\x01\x00\x00\x00\x01\x01\x02a\x00\x00\x00\x00\x00\x00", ""},
 		{"the nullable structure is cut", DescribeTopicPartitions, 0, "\x01\x00\x00\x00\x01\x01\x02a", "Partition: "},
-		{"neither null nor there", DescribeTopicPartitions, 0, "\x01\x00\x00\x00\x01\xfe\x00", "neither"},
+		{"every negative mark says that the nullable structure is null", DescribeTopicPartitions, 0, "\x01\x00\x00\x00\x01\xfe\x00", ""},
+		{"so does the least one", DescribeTopicPartitions, 0, "\x01\x00\x00\x00\x01\x80\x00", ""},
 		{"a known tag with the wrong content", Fetch, 18, strings.Repeat("\x00", 21) + "\x01\x01\x01\x01\x01\x03\x00\x00\x00", "ID: the request ends"},
 		{"a known tag that this version has not", Fetch, 14, strings.Repeat("\x00", 25) + "\x01\x01\x01\x01\x01\x0d" + strings.Repeat("\x00", 13), "tag 1 is not valid in this version"},
 		{"a string is at most 32767 bytes", FindCoordinator, 3, "\x81\x80\x02" + strings.Repeat("x", 32768) + "\x00\x00", "32768 bytes"},
@@ -176,6 +177,15 @@ func TestBadBodies(t *testing.T) {
 		require.Error(t, err, c.explanation)
 	}
 	require.Error(t, CheckBody(52, 0, nil), "a key that is not served")
+}
+
+func TestEveryNegativeMarkDecodesAsNull(t *testing.T) {
+	t.Parallel()
+	for _, mark := range []string{"\xff", "\xfe", "\x80"} {
+		req, err := Decode(DescribeTopicPartitions, 0, []byte("\x01\x00\x00\x00\x01"+mark+"\x02a\x00\x00\x00\x07\x00\x00"))
+		require.NoError(t, err)
+		require.Nil(t, req.(*kmsg.DescribeTopicPartitionsRequest).Cursor)
+	}
 }
 
 // The log keeps what a producer sent as it lies in the frame; kmsg must not copy it.
