@@ -13,12 +13,8 @@ import (
 // joinGroup is JoinGroup (key 11, v0 to v9). The order of the checks decides the error.
 func (s *Shard) joinGroup(c Command, req *kmsg.JoinGroupRequest) {
 	refuse := func(memberID string, code int16) { s.reply(c.Ticket, joinError(req, memberID, code)) }
-	if req.Group == "" {
-		refuse(req.MemberID, errInvalidGroupID)
-		return
-	}
-	if session := millis(req.SessionTimeoutMillis); session < s.cfg.MinSessionTimeout || session > s.cfg.MaxSessionTimeout {
-		refuse(req.MemberID, errInvalidSessionTimeout)
+	if code := s.cfg.validateJoin(req); code != errNone {
+		refuse(req.MemberID, code)
 		return
 	}
 	g := s.groups[req.Group]
@@ -58,6 +54,17 @@ func (s *Shard) joinGroup(c Command, req *kmsg.JoinGroupRequest) {
 	if created {
 		s.write(emptyGroupRecord(g))
 	}
+}
+
+// validateJoin has the checks that need no group, in Kafka's order. They come before the search for the coordinator.
+func (c *Config) validateJoin(req *kmsg.JoinGroupRequest) int16 {
+	if req.Group == "" {
+		return errInvalidGroupID
+	}
+	if session := millis(req.SessionTimeoutMillis); session < c.MinSessionTimeout || session > c.MaxSessionTimeout {
+		return errInvalidSessionTimeout
+	}
+	return errNone
 }
 
 // roomFor says whether a join would stay within the maximum size. Pending ids don't count.

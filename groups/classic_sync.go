@@ -7,16 +7,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// validateSync has the checks that need no group, in Kafka's order. They come before the search for the coordinator.
+func validateSync(req *kmsg.SyncGroupRequest) int16 {
+	switch {
+	case req.Version >= 5 && (req.ProtocolType == nil || req.Protocol == nil): // KIP-559 made both mandatory
+		return errInconsistentGroupProtocol
+	case req.Group == "":
+		return errInvalidGroupID
+	}
+	return errNone
+}
+
 // syncGroup is SyncGroup (key 14, v0 to v5).
 func (s *Shard) syncGroup(c Command, req *kmsg.SyncGroupRequest) {
 	refuse := func(code int16) { s.reply(c.Ticket, syncError(req, code)) }
-	// KIP-559 made both mandatory in v5; Kafka looks at them before anything else.
-	if req.Version >= 5 && (req.ProtocolType == nil || req.Protocol == nil) {
-		refuse(errInconsistentGroupProtocol)
-		return
-	}
-	if req.Group == "" {
-		refuse(errInvalidGroupID)
+	if code := validateSync(req); code != errNone {
+		refuse(code)
 		return
 	}
 	g := s.groups[req.Group]

@@ -69,7 +69,11 @@ func (s *Shard) consumerGroupHeartbeat(c Command, req *kmsg.ConsumerGroupHeartbe
 
 // consumerBeat handles the request; mayHold is false when it has waited already.
 func (s *Shard) consumerBeat(c Command, req *kmsg.ConsumerGroupHeartbeatRequest, mayHold bool) {
-	if r := s.validateConsumerHeartbeat(req); r != nil {
+	r := s.cfg.validateConsumerHeartbeat(req)
+	if r == nil {
+		r = tooLongForRecords(req)
+	}
+	if r != nil {
 		s.reply(c.Ticket, consumerHeartbeatError(req, r))
 		return
 	}
@@ -111,11 +115,11 @@ func (s *Shard) consumerBeat(c Command, req *kmsg.ConsumerGroupHeartbeatRequest,
 	}
 }
 
-// validateConsumerHeartbeat has the checks that need no group, in Kafka's order.
-func (s *Shard) validateConsumerHeartbeat(req *kmsg.ConsumerGroupHeartbeatRequest) *refusal {
+// validateConsumerHeartbeat has the checks that need no group, in Kafka's order. They come before the search for the coordinator.
+func (c *Config) validateConsumerHeartbeat(req *kmsg.ConsumerGroupHeartbeatRequest) *refusal {
 	epoch := req.MemberEpoch
 	switch {
-	case !s.cfg.ConsumerProtocol:
+	case !c.ConsumerProtocol:
 		return &refusal{code: errUnsupportedVersion}
 	case blank(req.MemberID) && (req.Version >= 1 || epoch > 0 || epoch == epochLeave):
 		return refuse(errInvalidRequest, "MemberId can't be empty.")
@@ -136,11 +140,15 @@ func (s *Shard) validateConsumerHeartbeat(req *kmsg.ConsumerGroupHeartbeatReques
 	case epoch < epochLeaveStatic:
 		return refuse(errInvalidRequest, "MemberEpoch is invalid.")
 	}
-	if req.ServerAssignor != nil && s.assignorNamed(*req.ServerAssignor) == nil {
+	if req.ServerAssignor != nil && c.assignorNamed(*req.ServerAssignor) == nil {
 		return refuse(errUnsupportedAssignor, "ServerAssignor %s is not supported. Supported assignors: %s.",
-			*req.ServerAssignor, strings.Join(s.assignorNames(), ", "))
+			*req.ServerAssignor, strings.Join(c.assignorNames(), ", "))
 	}
-	// Names become keys of records, whose strings are no longer than this.
+	return nil
+}
+
+// tooLongForRecords refuses names that can't become keys of records, whose strings have a maximum length.
+func tooLongForRecords(req *kmsg.ConsumerGroupHeartbeatRequest) *refusal {
 	for _, name := range []*string{&req.Group, &req.MemberID, req.InstanceID, req.SubscribedTopicRegex} {
 		if name != nil && len(*name) > math.MaxInt16 {
 			return refuse(errInvalidRequest, "A name of %d bytes is too long; at most %d are possible.", len(*name), math.MaxInt16)

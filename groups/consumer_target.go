@@ -8,8 +8,8 @@ import (
 	"github.com/fakekafka/fakekafka/assignors"
 )
 
-func (s *Shard) assignorNamed(name string) assignors.ServerAssignor {
-	for _, a := range s.cfg.Assignors {
+func (c *Config) assignorNamed(name string) assignors.ServerAssignor {
+	for _, a := range c.Assignors {
 		if a.Name() == name {
 			return a
 		}
@@ -17,9 +17,9 @@ func (s *Shard) assignorNamed(name string) assignors.ServerAssignor {
 	return nil
 }
 
-func (s *Shard) assignorNames() []string {
-	names := make([]string, len(s.cfg.Assignors))
-	for i, a := range s.cfg.Assignors {
+func (c *Config) assignorNames() []string {
+	names := make([]string, len(c.Assignors))
+	for i, a := range c.Assignors {
 		names[i] = a.Name()
 	}
 	return names

@@ -53,7 +53,7 @@ func (s *Shard) assignorFor(g *consumerGroup, v vote) assignors.ServerAssignor {
 func (s *Shard) mostVoted(names []string, votes map[string]int) assignors.ServerAssignor {
 	var best assignors.ServerAssignor
 	for _, name := range names {
-		if a := s.assignorNamed(name); a != nil && (best == nil || votes[name] > votes[best.Name()]) {
+		if a := s.cfg.assignorNamed(name); a != nil && (best == nil || votes[name] > votes[best.Name()]) {
 			best = a
 		}
 	}

@@ -110,15 +110,27 @@ func (a *commitAnswer) sort(commit *commitRequest, key topicKey, topic Topic, un
 // offsetCommit is OffsetCommit (key 8, v2 to v10). Partitions that don't exist fail first; if no other is left the group is not
 // looked at.
 func (s *Shard) offsetCommit(c Command, req *kmsg.OffsetCommitRequest) {
-	commit := commitRequest{
-		group: req.Group, clientID: c.Client.ID, memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, version: req.Version,
+	commit, answer := sortOffsetCommit(s.meta, c.Client, req)
+	if len(commit.offsets) > 0 {
+		expire := int64(-1)
+		if req.RetentionTimeMillis != -1 {
+			expire = s.now.UnixMilli() + req.RetentionTimeMillis
+		}
+		s.commitOffsets(commit, expire)
 	}
-	var answer commitAnswer
+	s.reply(c.Ticket, answer.toOffsetCommit(req))
+}
+
+// sortOffsetCommit takes a request apart: what is to be committed, and the answer so far.
+func sortOffsetCommit(meta Metadata, client Client, req *kmsg.OffsetCommitRequest) (commit commitRequest, answer commitAnswer) {
+	commit = commitRequest{
+		group: req.Group, clientID: client.ID, memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, version: req.Version,
+	}
 	for _, t := range req.Topics {
-		topic, known := s.meta.Topic(t.Topic)
+		topic, known := meta.Topic(t.Topic)
 		unknown := errUnknownTopicOrPartition
 		if req.Version >= 10 {
-			topic, known = s.meta.TopicByID(t.TopicID)
+			topic, known = meta.TopicByID(t.TopicID)
 			unknown = errUnknownTopicID
 		}
 		if known {
@@ -132,15 +144,12 @@ func (s *Shard) offsetCommit(c Command, req *kmsg.OffsetCommitRequest) {
 			}
 		})
 	}
-	if len(commit.offsets) > 0 {
-		expire := int64(-1)
-		if req.RetentionTimeMillis != -1 {
-			expire = s.now.UnixMilli() + req.RetentionTimeMillis
-		}
-		s.commitOffsets(commit, expire)
-	}
+	return commit, answer
+}
+
+func (a *commitAnswer) toOffsetCommit(req *kmsg.OffsetCommitRequest) *kmsg.OffsetCommitResponse {
 	resp := req.ResponseKind().(*kmsg.OffsetCommitResponse)
-	for _, t := range answer.topics() {
+	for _, t := range a.topics() {
 		rt := kmsg.NewOffsetCommitResponseTopic()
 		rt.Topic, rt.TopicID = t.name, t.id
 		for _, p := range t.partitions {
@@ -150,7 +159,7 @@ func (s *Shard) offsetCommit(c Command, req *kmsg.OffsetCommitRequest) {
 		}
 		resp.Topics = append(resp.Topics, rt)
 	}
-	s.reply(c.Ticket, resp)
+	return resp
 }
 
 // commitOffsets stores what the group accepts. A commit of a live member renews its session.
@@ -172,12 +181,41 @@ func (s *Shard) commitOffsets(commit commitRequest, expire int64) {
 // txnOffsetCommit is TxnOffsetCommit (key 28, v0 to v5): offsets that count when the transaction commits. That the transaction is the
 // producer's was seen to before.
 func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
-	commit := commitRequest{
-		group: req.Group, clientID: c.Client.ID, memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, version: req.Version, txn: true,
+	commit, answer := sortTxnOffsetCommit(s.meta, c.Client, req)
+	if len(commit.offsets) > 0 {
+		code := c.verifyTxnOffsetCommit(req)
+		if code == errNone {
+			_, code = s.checkCommit(commit)
+		}
+		if code != errNone {
+			commit.refuse(code)
+		} else {
+			s.writePending(req.ProducerID, req.ProducerEpoch, s.offsetRecords(commit, -1)...)
+			s.emitCommits(commit, EventOffsetsPending)
+			s.transactionOpened(s.groups[commit.group], commit.memberID)
+		}
 	}
-	var answer commitAnswer
+	s.reply(c.Ticket, answer.toTxnOffsetCommit(req))
+}
+
+// verifyTxnOffsetCommit has the checks that come before the search for the group's coordinator.
+func (c Command) verifyTxnOffsetCommit(req *kmsg.TxnOffsetCommitRequest) int16 {
+	switch {
+	case req.Group == "":
+		return errInvalidGroupID
+	case c.Verify != nil:
+		return c.Verify()
+	}
+	return errNone
+}
+
+// sortTxnOffsetCommit takes a request apart: what is to be committed, and the answer so far.
+func sortTxnOffsetCommit(meta Metadata, client Client, req *kmsg.TxnOffsetCommitRequest) (commit commitRequest, answer commitAnswer) {
+	commit = commitRequest{
+		group: req.Group, clientID: client.ID, memberID: req.MemberID, instanceID: req.InstanceID, epoch: req.Generation, version: req.Version, txn: true,
+	}
 	for _, t := range req.Topics {
-		topic, known := s.meta.Topic(t.Topic)
+		topic, known := meta.Topic(t.Topic)
 		unknown := errUnknownTopicOrPartition
 		if known {
 			unknown = errNone
@@ -190,27 +228,12 @@ func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 			}
 		})
 	}
-	if len(commit.offsets) > 0 {
-		code := errNone
-		switch {
-		case req.Group == "":
-			code = errInvalidGroupID
-		case c.Verify != nil:
-			code = c.Verify()
-		}
-		if code == errNone {
-			_, code = s.checkCommit(commit)
-		}
-		if code != errNone {
-			commit.refuse(code)
-		} else {
-			s.writePending(req.ProducerID, req.ProducerEpoch, s.offsetRecords(commit, -1)...)
-			s.emitCommits(commit, EventOffsetsPending)
-			s.transactionOpened(s.groups[commit.group], commit.memberID)
-		}
-	}
+	return commit, answer
+}
+
+func (a *commitAnswer) toTxnOffsetCommit(req *kmsg.TxnOffsetCommitRequest) *kmsg.TxnOffsetCommitResponse {
 	resp := req.ResponseKind().(*kmsg.TxnOffsetCommitResponse)
-	for _, t := range answer.topics() {
+	for _, t := range a.topics() {
 		rt := kmsg.NewTxnOffsetCommitResponseTopic()
 		rt.Topic = t.name
 		for _, p := range t.partitions {
@@ -220,7 +243,7 @@ func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 		}
 		resp.Topics = append(resp.Topics, rt)
 	}
-	s.reply(c.Ticket, resp)
+	return resp
 }
 
 // checkCommit is the check of the group. It answers nil without an error for a group that is missing and will be a simple one.

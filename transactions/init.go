@@ -26,10 +26,15 @@ type Producer struct {
 // nobody is the producer of an answer with an error.
 var nobody = Producer{noProducerID, noProducerEpoch}
 
+// ValidTimeout tells whether a producer may have that transaction timeout. Kafka looks at it before it looks for the id's coordinator.
+func (c Config) ValidTimeout(timeoutMs int32) bool {
+	return timeoutMs > 0 && int64(timeoutMs) <= c.MaxTimeout.Milliseconds()
+}
+
 // InitProducerID opens a session of a transactional producer. given is the producer of the request, -1 and -1 for none; that both or neither are given, and that the id
 // is not empty, is the caller's check.
 func (s *Shard) InitProducerID(now time.Time, id string, timeoutMs int32, given Producer) (Producer, int16, Effects) {
-	if timeoutMs <= 0 || int64(timeoutMs) > s.cfg.MaxTimeout.Milliseconds() {
+	if !s.cfg.ValidTimeout(timeoutMs) {
 		return nobody, codeInvalidTransactionTimeout, s.end()
 	}
 	e := s.entries[id]

@@ -20,6 +20,8 @@ func (r *request) initProducerID() (answer, error) {
 		resp.ProducerID, resp.ProducerEpoch = r.cluster.nextProducerID.Add(1), 0
 	case *req.TransactionalID == "":
 		resp.ErrorCode = int16(wire.InvalidRequest)
+	case !r.cluster.txns.config().ValidTimeout(req.TransactionTimeoutMillis): // before the coordinator is looked for
+		resp.ErrorCode = int16(wire.InvalidTransactionTimeout)
 	default:
 		var p transactions.Producer
 		code, err := r.txnStep(*req.TransactionalID, func(_ *txnCoordinator, sh *txnShard) (code int16, fx transactions.Effects) {

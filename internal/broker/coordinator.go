@@ -323,7 +323,7 @@ func (co *coordinator) handle(w *waitingRequest, node int32, group string) {
 	now := co.c.clock.Now()
 	sh, code := co.shardOf(node, group)
 	if sh == nil {
-		w.tell(groups.Refuse(w.body, int16(code)))
+		w.tell(co.unreached(groups.Command{Client: w.client, Request: w.body}, code))
 		return
 	}
 	w.shard = sh
@@ -350,11 +350,21 @@ func (co *coordinator) handle(w *waitingRequest, node int32, group string) {
 	}
 }
 
+// unreached answers a request for whose group this node has no shard. On the loop.
+func (co *coordinator) unreached(cmd groups.Command, code wire.Code) kmsg.Response {
+	m := co.c.meta.Load()
+	if m.topics[offsetsTopic] == nil && m.topics[transactionsTopic] == nil {
+		// Kafka asks the transaction coordinator first, whether the offsets belong to a transaction.
+		cmd.Verify = func() int16 { return int16(wire.CoordinatorNotAvailable) }
+	}
+	return groups.Unreached(co.config, groupsMetadata{m}, cmd, int16(code))
+}
+
 // ask gives a shard a request that is always answered at once. On the loop.
 func (co *coordinator) ask(r *request, group string, req kmsg.Request) kmsg.Response {
 	sh, code := co.shardOf(r.node.id, group)
 	if sh == nil {
-		return groups.Refuse(req, int16(code))
+		return co.unreached(groups.Command{Client: r.groupClient(), Request: req}, code)
 	}
 	return co.askShard(r, sh, req)
 }
