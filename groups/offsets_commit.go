@@ -147,6 +147,7 @@ func sortOffsetCommit(meta Metadata, client Client, req *kmsg.OffsetCommitReques
 	return commit, answer
 }
 
+// toOffsetCommit is the answer in the form of OffsetCommit.
 func (a *commitAnswer) toOffsetCommit(req *kmsg.OffsetCommitRequest) *kmsg.OffsetCommitResponse {
 	resp := req.ResponseKind().(*kmsg.OffsetCommitResponse)
 	for _, t := range a.topics() {
@@ -231,6 +232,7 @@ func sortTxnOffsetCommit(meta Metadata, client Client, req *kmsg.TxnOffsetCommit
 	return commit, answer
 }
 
+// toTxnOffsetCommit is the answer in the form of TxnOffsetCommit.
 func (a *commitAnswer) toTxnOffsetCommit(req *kmsg.TxnOffsetCommitRequest) *kmsg.TxnOffsetCommitResponse {
 	resp := req.ResponseKind().(*kmsg.TxnOffsetCommitResponse)
 	for _, t := range a.topics() {

@@ -3,7 +3,7 @@ package groups
 import "github.com/twmb/franz-go/pkg/kmsg"
 
 // Refuse answers a group request with one error for everything it asks, in the form its API has for that: at the top,
-// per group, per member or per partition. The broker uses it where the request does not reach a shard.
+// per group, per member or per partition. What reaches no shard is checked before that (Unreached).
 func Refuse(request kmsg.Request, code int16) kmsg.Response {
 	switch req := request.(type) {
 	case *kmsg.JoinGroupRequest:
