@@ -13,6 +13,7 @@ import (
 type consumerGroup struct {
 	id              string
 	groupEpoch      int32
+	epochRead       bool // groupEpoch is a record's, not that of a group without one
 	metadataHash    int64
 	members         map[string]*consumerMember
 	target          map[string]partitionSet // by member id

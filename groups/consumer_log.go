@@ -78,10 +78,11 @@ func (g *consumerGroup) applyValue(typ int16, second string, value []byte) error
 		if err != nil {
 			return err
 		}
-		if v.Epoch <= g.groupEpoch {
+		// In a compacted log the first epoch to be read may follow a target of an earlier one, as 0 of a group that was classic.
+		if g.epochRead && v.Epoch <= g.groupEpoch || v.Epoch < g.assignmentEpoch {
 			g.beginAnew()
 		}
-		g.groupEpoch, g.metadataHash = v.Epoch, v.MetadataHash
+		g.groupEpoch, g.metadataHash, g.epochRead = v.Epoch, v.MetadataHash, true
 	case records.TypeConsumerMember:
 		v, err := records.DecodeConsumerMember(value)
 		if err != nil {

@@ -133,8 +133,8 @@ func (g *consumerGroup) undoOf(r Record) func() {
 	}
 	switch typ {
 	case records.TypeConsumerGroup:
-		epoch, hash := g.groupEpoch, g.metadataHash
-		return func() { g.groupEpoch, g.metadataHash = epoch, hash }
+		epoch, hash, read := g.groupEpoch, g.metadataHash, g.epochRead
+		return func() { g.groupEpoch, g.metadataHash, g.epochRead = epoch, hash, read }
 	case records.TypeConsumerMember:
 		m := g.members[second]
 		if m == nil {
