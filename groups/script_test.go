@@ -2,6 +2,7 @@ package groups
 
 import (
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -230,4 +231,22 @@ func (w *script) unalias(name string) string {
 		}
 	}
 	return name
+}
+
+// deadlines are the times up to end at which a shard's timers are due, from now on. Who asks for the next has fired those before.
+func deadlines(s *Shard, now, end time.Time) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		for {
+			at, ok := s.Deadline()
+			if !ok || at.After(end) {
+				return
+			}
+			if at.After(now) {
+				now = at
+			}
+			if !yield(now) {
+				return
+			}
+		}
+	}
 }

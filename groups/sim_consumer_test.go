@@ -298,14 +298,8 @@ func (w *consumerSim) randomStep() {
 
 func (w *consumerSim) advance(d time.Duration) {
 	end := w.now.Add(d)
-	for {
-		at, ok := w.shard.Deadline()
-		if !ok || at.After(end) {
-			break
-		}
-		if at.After(w.now) {
-			w.now = at
-		}
+	for now := range deadlines(w.shard, w.now, end) {
+		w.now = now
 		w.effects(w.shard.Tick(w.now))
 		w.effects(w.shard.Flush(w.now))
 	}

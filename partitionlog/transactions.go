@@ -24,7 +24,7 @@ func (l *Log) BeginVerification(now int64, batch []byte, version int16) (v Verif
 		return 0, false // Append refuses it
 	}
 	b := Batch(batch)
-	if !b.hasProducerID() || l.transactionOpen(l.producers[b.ProducerID()], b) {
+	if !b.hasProducerID() || l.producers[b.ProducerID()].transactionOpen(b.ProducerEpoch()) {
 		return 0, false
 	}
 	k := l.verifications[b.ProducerID()]
@@ -51,24 +51,25 @@ func (l *Log) StaleEpoch(batch []byte) bool {
 	if len(batch) < headerSize {
 		return false // Append refuses it
 	}
-	p := l.producers[Batch(batch).ProducerID()]
-	return p != nil && p.epoch > Batch(batch).ProducerEpoch()
+	stale, _ := l.ProducerState(Batch(batch).ProducerID(), Batch(batch).ProducerEpoch())
+	return stale
 }
 
-// ProducerState tells what StaleEpoch and BeginVerification would find of a producer whose batch is yet to be made: whether a larger epoch is known here, and whether its
-// transaction is open at this one, so that nobody need be asked.
+// ProducerState tells of a producer, also of one whose batch is yet to be made, whether a larger epoch is known here, and whether its transaction is
+// open at this one, so that nobody need be asked.
 func (l *Log) ProducerState(id int64, epoch int16) (stale, open bool) {
 	p := l.producers[id]
-	return p != nil && p.epoch > epoch, p != nil && p.txnFirst >= 0 && p.epoch == epoch
+	return p != nil && p.epoch > epoch, p.transactionOpen(epoch)
 }
 
-func (l *Log) transactionOpen(p *producer, b Batch) bool {
-	return p != nil && p.txnFirst >= 0 && p.epoch == b.ProducerEpoch()
+// transactionOpen: p is nil for a producer that is not known here.
+func (p *producer) transactionOpen(epoch int16) bool {
+	return p != nil && p.txnFirst >= 0 && p.epoch == epoch
 }
 
 // checkTransaction lets a transactional batch in only if its transaction is open here, or the coordinator said so.
 func (l *Log) checkTransaction(p *producer, b Batch, o AppendOptions) *AppendError {
-	if !b.Transactional() || l.transactionOpen(p, b) {
+	if !b.Transactional() || p.transactionOpen(b.ProducerEpoch()) {
 		return nil
 	}
 	if p != nil && p.epoch > b.ProducerEpoch() {
