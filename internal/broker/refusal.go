@@ -100,7 +100,3 @@ func (r *refusedOffsets) add(topic string, partition int32, code int16) {
 	}
 	r.partitions[topic] = append(r.partitions[topic], partition)
 }
-
-// outOfTime says that the controller doesn't come to a request: it drops one that waits for longer than its timeout, and with a timeout of
-// zero or less that is every one. What needs no controller is answered all the same.
-func outOfTime(timeoutMillis int32) bool { return timeoutMillis <= 0 }

@@ -54,6 +54,10 @@ type topicPlan struct {
 	assignments [][]int32 // replicas by partition
 }
 
+// outOfTime says that the controller doesn't come to a request: it drops one that waits for longer than its timeout, and with a timeout of
+// zero or less that is every one. What needs no controller is answered all the same.
+func outOfTime(timeoutMillis int32) bool { return timeoutMillis <= 0 }
+
 // validateTopicName applies Kafka's rules for the names of topics.
 func validateTopicName(name string) *topicError {
 	switch {
