@@ -339,8 +339,8 @@ func (c *classicGroup) compatible(req *kmsg.JoinGroupRequest) bool {
 	})
 }
 
-// vote chooses the protocol: each member votes for the first of its list that all support. Kafka leaves a tie to hash order; here the
-// first member's preference decides.
+// vote chooses the protocol: each member votes for the first of its list that all support. Of those with the most votes Kafka takes the
+// one that its hash map's iterator comes to first, and so does this.
 func (c *classicGroup) vote() string {
 	votes := make(map[string]int)
 	var ranked []string
@@ -354,7 +354,6 @@ func (c *classicGroup) vote() string {
 			}
 		}
 	}
-	// Kafka counts in a hash map and takes the first of those with the most votes that the map's iterator comes to.
 	buckets := hashSetOf(nil)
 	slices.SortStableFunc(ranked, func(a, b string) int { return buckets.bucket(javaHash(a)) - buckets.bucket(javaHash(b)) })
 	best := ""

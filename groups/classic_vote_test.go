@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/records"
 )
 
 // A name that a member lists twice is none that all support. Where nothing else is left, Kafka never answers; here the first is taken.
@@ -36,6 +38,31 @@ func TestProtocolNamedTwice(t *testing.T) {
 		require.Len(t, fx.Replies, 1, "%v", tc.names)
 		require.Equal(t, tc.want, *fx.Replies[0].Response.(*kmsg.JoinGroupResponse).Protocol, "%v", tc.names)
 	}
+}
+
+// A log may hold a member of the classic protocol that names no protocol. When it is the last one of its consumer group, the group becomes a
+// classic one, in which nobody can vote.
+func TestVoteWithoutProtocols(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_700_000_000, 0)
+	cfg := DefaultConfig()
+	cfg.ConsumerMigrationPolicy = "bidirectional"
+	s := NewShard(cfg, Deps{Metadata: (&fakeMetadata{byName: map[string]Topic{}}).with("foo", 3)})
+	for i, r := range []Record{
+		{Key: records.ConsumerKey(records.TypeConsumerMember, "g", "classic"), Value: records.ConsumerMember{Names: []string{"foo"}, RebalanceTimeoutMs: 20_000,
+			Classic: &records.ClassicMember{SessionTimeoutMs: 10_000}}.Encode()},
+		{Key: records.ConsumerKey(records.TypeConsumerMember, "g", "last"), Value: records.ConsumerMember{Names: []string{"foo"}, RebalanceTimeoutMs: 20_000}.Encode()},
+		{Key: records.ConsumerKey(records.TypeConsumerGroup, "g", ""), Value: records.ConsumerGroup{Epoch: 1}.Encode()},
+	} {
+		s.Replay(int64(i), r, -1)
+	}
+	s.Loaded(now)
+	s.Handle(now, Command{Ticket: 1, Client: Client{ID: "c"}, Request: &kmsg.ConsumerGroupHeartbeatRequest{Version: 1, Group: "g", MemberID: "last", MemberEpoch: -1}})
+	s.Flush(now)
+	state, ok := s.State("g")
+	require.True(t, ok)
+	require.Equal(t, "classic", state.Protocol)
+	require.Len(t, state.Members, 1)
 }
 
 func TestBlankNames(t *testing.T) {
