@@ -15,6 +15,9 @@ import (
 // maxPartitionsPerRequest bounds what one request may create.
 const maxPartitionsPerRequest = 10_000
 
+// maxBatchRecords bounds what the controller writes to its log for one request: a record for each topic, each setting and each partition.
+const maxBatchRecords = 10_000
+
 func (r *request) createTopics() (answer, error) {
 	req := r.body.(*kmsg.CreateTopicsRequest)
 	return onLoop(r.cluster, func() answer { return r.cluster.createWanted(r, req) })
@@ -39,6 +42,7 @@ func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer
 	m := c.meta.Load()
 	quota := r.mutations(6)
 	var plans []*topicPlan
+	records := 0
 	var refused []kmsg.CreateTopicsResponseTopic // they follow the others
 	for _, t := range req.Topics {
 		if times[t.Topic] > 1 || t.Topic == "__cluster_metadata" {
@@ -66,6 +70,9 @@ func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer
 			resp.Topics = append(resp.Topics, createError(t.Topic, err))
 			continue
 		}
+		if records += p.records(); records > maxBatchRecords {
+			return errorWithText(req, wire.PolicyViolation, "Unable to perform excessively large batch operation.")
+		}
 		plans = append(plans, p)
 		resp.Topics = append(resp.Topics, c.createdTopic(r, p))
 	}
@@ -77,11 +84,20 @@ func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer
 	return resp
 }
 
-// countWanted adds up the partitions that a request asks for, those of names given twice not.
+// records is how many the controller would write for the topic.
+func (p *topicPlan) records() int {
+	settings := map[string]bool{}
+	for _, s := range p.configs {
+		settings[s.Name] = true
+	}
+	return 1 + len(settings) + len(p.assignments)
+}
+
+// countWanted adds up the partitions that a request asks for, those of names that the controller doesn't get to see not.
 func (c *Cluster) countWanted(req *kmsg.CreateTopicsRequest, times map[string]int) (sum int64) {
 	for _, t := range req.Topics {
 		switch {
-		case times[t.Topic] > 1:
+		case times[t.Topic] > 1 || t.Topic == "__cluster_metadata":
 		case len(t.ReplicaAssignment) > 0:
 			sum += int64(len(t.ReplicaAssignment))
 		case t.NumPartitions <= 0: // 0 and the like are refused later; until then they count like -1
