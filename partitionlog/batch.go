@@ -197,13 +197,23 @@ func FirstBatchTransactional(records []byte) bool {
 	return kind == frameComplete && records[posMagic] == 2 && Batch(records).Transactional()
 }
 
+// EndsBeforeProducer tells whether a batch, as SplitProduce returns it, ends before what a broker must know of its producer to look
+// for transactions: the id, and of a transactional batch the epoch and the sequence, too. Kafka reads on and fails
+// the whole request with UNKNOWN_SERVER_ERROR (-1).
+func EndsBeforeProducer(batch []byte) bool {
+	if len(batch) < posProducerEpoch {
+		return true
+	}
+	return Batch(batch).Transactional() && Batch(batch).hasProducerID() && len(batch) < posRecordCount
+}
+
 // SplitProduce takes the record data of one partition of a Produce request and returns its one batch: what Kafka looks at
 // before it touches any log. A code other than 0 is the partition's answer (with base offset, append time and log start -1 and
 // no message): 87 without a complete batch, with a first batch that is not format 2, or with a second complete batch; 76 for
 // zstd below v7; -1, which fails the whole request, below v7 for a codec that doesn't exist and for a size that overflows; 2 for a broken header, at the start or behind the first batch. Stray bytes behind the batch are dropped.
 //
-// The batch may still be shorter than a header, so Batch methods must not be used on it before Append has accepted it, or
-// after len(batch) was compared with 61.
+// The batch may still be shorter than a header, so Batch methods must not be used on it before Append has accepted it, but for those about
+// its producer once EndsBeforeProducer has said no.
 func SplitProduce(records []byte, version int16) (batch []byte, code int16) {
 	size, kind, _ := nextBatch(records)
 	switch {

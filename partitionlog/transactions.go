@@ -20,7 +20,7 @@ type verification struct {
 // batch cannot reopen an ended transaction. With transaction.partition.verification.enable off the caller need not ask up to
 // v11, and no token is needed.
 func (l *Log) BeginVerification(now int64, batch []byte, version int16) (v Verification, needed bool) {
-	if len(batch) < headerSize {
+	if EndsBeforeProducer(batch) {
 		return 0, false // Append refuses it
 	}
 	b := Batch(batch)
@@ -48,7 +48,7 @@ func (l *Log) BeginVerification(now int64, batch []byte, version int16) (v Verif
 // StaleEpoch reports whether the batch's producer is known here with a larger epoch. A transactional batch of such a producer is
 // refused (47) before the coordinator is asked.
 func (l *Log) StaleEpoch(batch []byte) bool {
-	if len(batch) < headerSize {
+	if EndsBeforeProducer(batch) {
 		return false // Append refuses it
 	}
 	stale, _ := l.ProducerState(Batch(batch).ProducerID(), Batch(batch).ProducerEpoch())

@@ -138,7 +138,8 @@ func (p *producing) wholeRequest() (code wire.Code, why string) {
 }
 
 // check finds each entry's partition and its batch, before anything is appended. It answers false when the request fails
-// as a whole: an old version looks at the codec here, and Kafka has no error for a codec that doesn't exist.
+// as a whole: an old version looks at the codec here, and Kafka has no error for a codec that doesn't exist, nor for a batch
+// that ends before its producer's id.
 func (p *producing) check() bool {
 	m := p.r.cluster.meta.Load()
 	for i := range p.entries {
@@ -164,6 +165,9 @@ func (p *producing) check() bool {
 			default:
 				e.bad = wire.Code(code)
 			}
+		}
+		if e.batch != nil && partitionlog.EndsBeforeProducer(e.batch) {
+			return false
 		}
 	}
 	return true
