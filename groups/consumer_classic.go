@@ -97,8 +97,10 @@ func (s *Shard) classicJoins(b *beat, group *group, req *kmsg.JoinGroupRequest) 
 	m := g.members[b.member]
 	var replaced *consumerMember
 	if req.InstanceID != nil {
-		holder := g.holder(*req.InstanceID)
+		holder, r := g.holder(*req.InstanceID)
 		switch {
+		case r != nil:
+			return r.code
 		case holder == nil && req.MemberID != "":
 			return errUnknownMemberID
 		case holder != nil && req.MemberID != "" && holder.id != req.MemberID:
@@ -195,8 +197,8 @@ func joinedConsumerGroup(req *kmsg.JoinGroupRequest, m *consumerMember) *kmsg.Jo
 func (s *Shard) classicMemberFor(g *consumerGroup, member string, instanceID *string, generation int32) (*consumerMember, int16) {
 	m := g.members[member]
 	if instanceID != nil {
-		m = g.holder(*instanceID)
-		if r := checkInstance(m, *instanceID, member); r != nil {
+		var r *refusal
+		if m, r = g.instanceOf(*instanceID, member); r != nil {
 			return nil, r.code
 		}
 	}
@@ -308,7 +310,7 @@ func (s *Shard) leaveConsumerGroup(group *group, req *kmsg.LeaveGroupRequest, me
 	for i, entry := range members {
 		m := g.members[entry.MemberID]
 		if entry.InstanceID != nil {
-			m = g.holder(*entry.InstanceID)
+			m, _ = g.holder(*entry.InstanceID)
 			if m != nil && entry.MemberID != "" && m.id != entry.MemberID {
 				codes[i] = errFencedInstanceID
 				continue

@@ -23,8 +23,10 @@ type consumerGroup struct {
 	regexes         map[string]*resolvedRegex
 
 	// Indexes.
-	order  []string          // member ids, ascending
-	static map[string]string // instance id -> member id
+	order []string // member ids, ascending
+	// static: instance id -> member id. As in Kafka, an id that a member had before it came back with another one stays its own, and stays
+	// here when the member goes: nobody can use it then, until a member of that id is back.
+	static map[string]string
 	// owners is the partition epochs: the epoch of the member that has a partition assigned or pending revocation.
 	owners           map[assignors.TopicID]map[int32]int32
 	nameUsers        map[string]int // topic name -> members that name it
@@ -204,13 +206,30 @@ func (g *consumerGroup) settled(m *consumerMember) bool {
 	return m.state == memberStable && m.epoch == g.assignmentEpoch
 }
 
-// holder is the member that an instance id belongs to, or nil.
-func (g *consumerGroup) holder(instanceID string) *consumerMember {
+// holder is the member that an instance id belongs to; nil: nobody has it. It is refused if its member is gone and left it behind.
+func (g *consumerGroup) holder(instanceID string) (*consumerMember, *refusal) {
 	id, ok := g.static[instanceID]
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	return g.members[id]
+	if m := g.members[id]; m != nil {
+		return m, nil
+	}
+	return nil, unknownMember(id, g.id)
+}
+
+// instanceOf is the member with this id, if the instance id belongs to it.
+func (g *consumerGroup) instanceOf(instanceID, member string) (*consumerMember, *refusal) {
+	holder, r := g.holder(instanceID)
+	switch {
+	case r != nil:
+		return nil, r
+	case holder == nil:
+		return nil, refuse(errUnknownMemberID, "Instance id %s is unknown.", instanceID)
+	case holder.id != member:
+		return nil, refuse(errFencedInstanceID, "Static member %s with instance id %s was fenced by member %s.", member, instanceID, holder.id)
+	}
+	return holder, nil
 }
 
 func (m *consumerMember) usesClassic() bool { return m.classic != nil }

@@ -260,11 +260,10 @@ func (s *Shard) consumerLeave(c Command, req *kmsg.ConsumerGroupHeartbeatRequest
 	cg := g.consumer
 	m := cg.members[req.MemberID]
 	if req.InstanceID != nil {
-		holder := cg.holder(*req.InstanceID)
-		if r := checkInstance(holder, *req.InstanceID, req.MemberID); r != nil {
+		var r *refusal
+		if m, r = cg.instanceOf(*req.InstanceID, req.MemberID); r != nil {
 			return refused(r)
 		}
-		m = holder
 	}
 	if m == nil {
 		return refused(unknownMember(req.MemberID, req.Group))

@@ -21,13 +21,13 @@ func (s *Shard) memberForBeat(b *beat, g *consumerGroup, instanceID *string) (*c
 		}
 		return m, nil
 	}
-	holder := g.holder(*instanceID)
+	if !b.joins {
+		return g.instanceOf(*instanceID, b.member)
+	}
+	holder, r := g.holder(*instanceID)
 	switch {
-	case !b.joins:
-		if r := checkInstance(holder, *instanceID, b.member); r != nil {
-			return nil, r
-		}
-		return holder, nil
+	case r != nil:
+		return nil, r
 	case holder == nil:
 		b.turnsStatic = m != nil
 		b.assignmentEpoch = g.assignmentEpoch
@@ -59,17 +59,6 @@ func (s *Shard) takeOver(b *beat, g *consumerGroup, old *consumerMember) *consum
 			Cause: fmt.Sprintf("instance %s came back as member %s in place of %s", *attributes.instanceID, b.member, old.id)})
 	})
 	return g.members[b.member]
-}
-
-// checkInstance says whether an instance id belongs to the member.
-func checkInstance(holder *consumerMember, instanceID, member string) *refusal {
-	if holder == nil {
-		return refuse(errUnknownMemberID, "Instance id %s is unknown.", instanceID)
-	}
-	if holder.id != member {
-		return refuse(errFencedInstanceID, "Static member %s with instance id %s was fenced by member %s.", member, instanceID, holder.id)
-	}
-	return nil
 }
 
 func unknownMember(member, group string) *refusal {

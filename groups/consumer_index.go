@@ -30,6 +30,9 @@ func (g *consumerGroup) dropMember(id string) {
 	if m == nil {
 		return
 	}
+	if m.instanceID != nil && g.static[*m.instanceID] == id {
+		delete(g.static, *m.instanceID)
+	}
 	g.setAttributes(id, memberAttributes{})
 	g.setAssignment(m, memberAssignment{epoch: -1, previous: -1})
 	g.countStable(m, -1)
@@ -43,9 +46,6 @@ func (g *consumerGroup) dropMember(id string) {
 func (g *consumerGroup) setAttributes(id string, a memberAttributes) {
 	m := g.memberOrNew(id)
 	old := m.memberAttributes
-	if old.instanceID != nil && g.static[*old.instanceID] == id {
-		delete(g.static, *old.instanceID)
-	}
 	if a.instanceID != nil {
 		g.static[*a.instanceID] = id
 	}

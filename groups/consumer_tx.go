@@ -80,6 +80,9 @@ func (t *consumerTx) consumer() *consumerGroup {
 }
 
 func (t *consumerTx) putMember(id string, a memberAttributes) {
+	if g := t.consumer(); g != nil && a.instanceID != nil {
+		t.undo = append(t.undo, g.undoOfInstance(*a.instanceID))
+	}
 	t.put(records.TypeConsumerMember, id, records.ConsumerMember{
 		InstanceID: a.instanceID, RackID: a.rackID, ClientID: a.clientID, ClientHost: a.clientHost,
 		Names: a.names, Regex: &a.regex, RebalanceTimeoutMs: a.rebalanceTimeoutMs, Assignor: a.assignor, Classic: a.classic,
@@ -125,6 +128,18 @@ func (t *consumerTx) removeMember(id string) {
 	t.put(records.TypeConsumerMember, id, nil)
 }
 
+// undoOfInstance answers what gives an instance id back to the member that has it now.
+func (g *consumerGroup) undoOfInstance(instanceID string) func() {
+	member, ok := g.static[instanceID]
+	return func() {
+		if ok {
+			g.static[instanceID] = member
+		} else {
+			delete(g.static, instanceID)
+		}
+	}
+}
+
 // undoOf answers what takes back the record's effect on the group's own state, before it is applied.
 func (g *consumerGroup) undoOf(r Record) func() {
 	typ, _, second, err := records.DecodeConsumerKey(r.Key)
@@ -140,13 +155,17 @@ func (g *consumerGroup) undoOf(r Record) func() {
 		if m == nil {
 			return func() { g.dropMember(second) }
 		}
-		attributes := m.memberAttributes
+		attributes, undoInstance := m.memberAttributes, func() {}
+		if m.instanceID != nil {
+			undoInstance = g.undoOfInstance(*m.instanceID)
+		}
 		return func() {
 			if g.members[second] == nil {
 				g.insert(m)
 				m.memberAttributes = memberAttributes{}
 			}
 			g.setAttributes(second, attributes)
+			undoInstance()
 		}
 	case records.TypeConsumerTarget:
 		epoch, at := g.assignmentEpoch, g.assignedAt
