@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"unicode/utf8"
+
+	"github.com/fakekafka/fakekafka/internal/javatext"
 )
 
 // Header is a record header; a nil value is null.
@@ -184,8 +187,9 @@ func appendBytes(b, v []byte) []byte {
 // appendRaw writes a record again with other deltas. Its attributes, which mean nothing, become 0 as in every record that a
 // broker writes.
 func appendRaw(b []byte, offsetDelta int32, timestampDelta int64, rec *rawRecord) []byte {
+	headers := rec.plainHeaders()
 	size := 1 + varintSize(timestampDelta) + varintSize(int64(offsetDelta)) + sizeOfBytes(rec.key) + sizeOfBytes(rec.value) +
-		varintSize(int64(rec.headerCount)) + len(rec.headers)
+		varintSize(int64(rec.headerCount)) + len(headers)
 	b = appendVarint(b, int64(size))
 	b = append(b, 0)
 	b = appendVarint(b, timestampDelta)
@@ -193,7 +197,34 @@ func appendRaw(b []byte, offsetDelta int32, timestampDelta int64, rec *rawRecord
 	b = appendBytes(b, rec.key)
 	b = appendBytes(b, rec.value)
 	b = appendVarint(b, int64(rec.headerCount))
-	return append(b, rec.headers...)
+	return append(b, headers...)
+}
+
+// plainHeaders are a record's headers as a broker writes them anew: it has read the keys as text, so what isn't UTF-8 becomes U+FFFD, and
+// gives each length the fewest bytes. Nearly always they are what they were.
+func (rec *rawRecord) plainHeaders() []byte {
+	b, at := rec.headers, 0
+	plain := true
+	for range rec.headerCount {
+		size, n := readVarint(b[at:])
+		key := b[at+n : at+n+int(size)]
+		at += n + len(key)
+		valueSize, m := readVarint(b[at:])
+		plain = plain && n == varintSize(int64(size)) && utf8.Valid(key) && m == varintSize(int64(valueSize)) && valueSize >= -1
+		at += m + int(max(valueSize, 0))
+	}
+	if plain {
+		return b
+	}
+	out := make([]byte, 0, len(b)+16)
+	at = 0
+	for range rec.headerCount {
+		var key, value []byte
+		key, at, _ = readBytes(b, at)
+		value, at, _ = readBytes(b, at)
+		out = appendBytes(appendBytes(out, []byte(javatext.Of(key))), value)
+	}
+	return out
 }
 
 // buildMarker makes the control batch that ends a transaction: one record of 17 bytes, 78 in all.
