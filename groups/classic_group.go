@@ -211,6 +211,11 @@ func (m *classicMember) metadata(name *string) []byte {
 	return nil
 }
 
+// offers says whether the protocol is one of the member's.
+func (m *classicMember) offers(name string) bool {
+	return slices.ContainsFunc(m.protocols, func(p protocol) bool { return p.name == name })
+}
+
 // matches says whether a join lists the same protocols, metadata and order included.
 func (m *classicMember) matches(protocols []kmsg.JoinGroupRequestProtocol) bool {
 	return slices.EqualFunc(m.protocols, protocols, func(a protocol, b kmsg.JoinGroupRequestProtocol) bool {

@@ -15,6 +15,15 @@ func (s *Shard) addGroup(id string) *group {
 	return g
 }
 
+// written is the group as a request that writes finds it: nil where Kafka has none, though a doomed one is still shown to those who read.
+func (s *Shard) written(id string) *group {
+	g := s.groups[id]
+	if g == nil || g.classic == nil && (g.consumer == nil || g.consumer.doomed) {
+		return nil
+	}
+	return g
+}
+
 // dropIfBare forgets the container if nothing is in it.
 func (s *Shard) dropIfBare(g *group) {
 	if g.classic == nil && g.consumer == nil && g.offsets.empty() {

@@ -19,7 +19,7 @@ import (
 func (s *Shard) joinConsumerGroup(g *group, c Command, req *kmsg.JoinGroupRequest) (handled bool) {
 	if g.consumer.empty() {
 		if req.MemberID != "" {
-			g.consumer.doomed = true
+			s.doom(g)
 			s.reply(c.Ticket, joinError(req, req.MemberID, errUnknownMemberID))
 			return true
 		}
@@ -61,6 +61,28 @@ func (s *Shard) endEmptyConsumer(tx *consumerTx, g *group) {
 	for _, r := range s.consumerTombstones(g) {
 		tx.add(r)
 	}
+}
+
+// doom takes an empty consumer group away from those who write, without a record. Those who read see what is committed, and so they see it until the
+// next batch of this shard, of whichever group, moves them on. Its offsets stay, and are back with the next group of the name.
+func (s *Shard) doom(g *group) {
+	g.consumer.doomed = true
+	s.doomed = append(s.doomed, g)
+}
+
+const causeDoomed = "a classic member with an id wanted to join it while it was empty"
+
+// forgetAllDoomed is the moment of that batch.
+func (s *Shard) forgetAllDoomed() {
+	for _, g := range s.doomed {
+		if g.consumer != nil && g.consumer.doomed {
+			s.emit(Event{Group: g.id, Kind: EventGroupDeleted, Epoch: g.epoch(), Cause: causeDoomed})
+			s.stopTimer(g.consumer.assign)
+			g.consumer = nil
+			s.dropIfBare(g)
+		}
+	}
+	s.doomed = nil
 }
 
 // forgetDoomed lets go of a consumer group that Kafka has forgotten without a record: its old ones stay in the log.
@@ -119,7 +141,7 @@ func (s *Shard) classicJoins(b *beat, group *group, req *kmsg.JoinGroupRequest) 
 		return errUnknownServerError
 	}
 	b.owned = owned
-	downgrades := false
+	downgrades := req.InstanceID != nil && m != nil && s.mayDowngradeFor(g, m)
 	if replaced != nil {
 		downgrades = s.mayDowngradeFor(g, replaced)
 		m = s.takeOver(b, g, replaced)

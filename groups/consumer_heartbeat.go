@@ -252,7 +252,7 @@ func (s *Shard) consumerLeave(c Command, req *kmsg.ConsumerGroupHeartbeatRequest
 	}
 	g := s.groups[req.Group]
 	switch {
-	case g == nil || g.classic == nil && (g.consumer == nil || g.consumer.doomed):
+	case s.written(req.Group) == nil:
 		return refused(refuse(errGroupIDNotFound, "Group %s not found.", req.Group))
 	case g.consumer == nil:
 		return refused(refuse(errGroupIDNotFound, "Group %s is not a consumer group.", req.Group))

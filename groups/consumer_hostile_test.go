@@ -32,14 +32,7 @@ func TestConsumerHostileRequests(t *testing.T) {
 		s, shadow := NewShard(cfg, deps), NewShard(cfg, deps)
 		now := time.Unix(1_700_000_000, 0)
 		var offset int64
-		took := func(fx Effects) {
-			for _, b := range fx.Batches {
-				for _, r := range b.Records {
-					shadow.Replay(offset, r, b.ProducerID)
-					offset++
-				}
-			}
-		}
+		took := func(fx Effects) { offset = shadow.follow(fx, offset) }
 		took(s.Loaded(now))
 		for n := range 400 {
 			took(s.Handle(now, Command{

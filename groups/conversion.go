@@ -147,6 +147,9 @@ func (s *Shard) upgradedMembers(c *classicGroup, cannot func(string, ...any) *re
 	owners := make(map[string]string)
 	for _, m := range c.order {
 		u := upgradedMember{id: m.id}
+		if c.protocol != nil && !m.offers(*c.protocol) { // one that came after the vote
+			return nil, broken("the upgrade failed: member %s does not offer %s, the protocol of the group's generation", m.id, *c.protocol)
+		}
 		sub, err := assignors.DecodeSubscription(m.metadata(c.protocolOrFirst(m)))
 		if err != nil {
 			return nil, malformed(m, err)
@@ -230,7 +233,7 @@ func (s *Shard) mayDowngrade(g *consumerGroup, leaving []*consumerMember) bool {
 	return stay > 0 && classic == stay && s.downgradeAllowed() && stay <= s.cfg.MaxSize
 }
 
-// mayDowngradeFor is mayDowngrade where a classic static join takes the place of a member of the consumer protocol.
+// mayDowngradeFor is mayDowngrade where a classic static join takes the place of a member of the consumer protocol, be it the same member.
 func (s *Shard) mayDowngradeFor(g *consumerGroup, replaced *consumerMember) bool {
 	return !replaced.usesClassic() && g.classicMembers == len(g.members)-1 &&
 		s.downgradeAllowed() && len(g.members) <= s.cfg.MaxSize
@@ -308,10 +311,10 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, generation int32, leaving []
 	return c
 }
 
-// downgradeForStatic is the join of a classic static member that took the place of the only member of the consumer protocol. It is
-// answered at once; where a rebalance begins, because a target is due, with generation 0, by which the client learns of it.
+// downgradeForStatic is the join of a classic static member that took the place of the only member of the consumer protocol, or was it itself. It is
+// answered at once; where a rebalance begins, because a target is due, with the epoch it had as a member: 0 if it has just taken another's place.
 func (s *Shard) downgradeForStatic(b *beat, group *group, m *consumerMember, attributes memberAttributes, req *kmsg.JoinGroupRequest) int16 {
-	g, generation := group.consumer, group.consumer.groupEpoch
+	g, generation, epoch := group.consumer, group.consumer.groupEpoch, m.epoch
 	namesChanged := !slices.Equal(m.names, attributes.names)
 	regex, r := regexChange(g, m.regex, attributes.regex)
 	if r != nil {
@@ -342,7 +345,7 @@ func (s *Shard) downgradeForStatic(b *beat, group *group, m *consumerMember, att
 		resp.Generation = c.generation
 		c.members[b.member].uninformed = true
 	} else {
-		resp.Generation = 0
+		resp.Generation = epoch
 	}
 	s.reply(b.ticket, resp)
 	return errNone

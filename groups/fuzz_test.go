@@ -31,14 +31,7 @@ func FuzzShard(f *testing.F) {
 		s, shadow := NewShard(cfg, deps), NewShard(cfg, deps)
 		now := time.Unix(1_700_000_000, 0)
 		var offset int64
-		effects := func(fx Effects) {
-			for _, b := range fx.Batches {
-				for _, r := range b.Records {
-					shadow.Replay(offset, r, b.ProducerID)
-					offset++
-				}
-			}
-		}
+		effects := func(fx Effects) { offset = shadow.follow(fx, offset) }
 		effects(s.Loaded(now))
 		for n := Ticket(1); len(in) >= 5; n++ {
 			key, version, wait, size := keys[int(in[0])%len(keys)], int16(in[1]%10), in[2], int(binary.BigEndian.Uint16(in[3:]))

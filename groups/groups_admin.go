@@ -105,7 +105,7 @@ func (s *Shard) deleteGroups(c Command, req *kmsg.DeleteGroupsRequest) {
 }
 
 func (s *Shard) deleteGroup(id string) int16 {
-	g := s.groups[id]
+	g := s.written(id)
 	if g == nil {
 		return errGroupIDNotFound
 	}

@@ -250,7 +250,7 @@ func (a *commitAnswer) toTxnOffsetCommit(req *kmsg.TxnOffsetCommitRequest) *kmsg
 
 // checkCommit is the check of the group. It answers nil without an error for a group that is missing and will be a simple one.
 func (s *Shard) checkCommit(r commitRequest) (*group, int16) {
-	g := s.groups[r.group]
+	g := s.written(r.group)
 	switch {
 	case g == nil:
 		switch {

@@ -15,7 +15,7 @@ func (s *Shard) offsetDelete(c Command, req *kmsg.OffsetDeleteRequest) {
 		refuse(errInvalidGroupID)
 		return
 	}
-	g := s.groups[req.Group]
+	g := s.written(req.Group)
 	switch {
 	case g == nil:
 		refuse(errGroupIDNotFound)

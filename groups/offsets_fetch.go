@@ -49,7 +49,7 @@ func (s *Shard) fetchGroup(asked kmsg.OffsetFetchRequestGroup, version int16, st
 		}
 	}
 	var have offsets
-	if g != nil {
+	if g != nil && (g.classic != nil || g.consumer != nil) {
 		have = g.offsets
 	}
 	if asked.Topics == nil {

@@ -160,6 +160,7 @@ func (s *Shard) applyPending(offset, producerID int64, r Record) {
 // groupOfOffsets is the group of an offset's record. Where there is none it is a simple one: a classic group
 // that has no record of its own, which a record of either kind of group may replace.
 func (s *Shard) groupOfOffsets(id string) *group {
+	s.forgetAllDoomed() // this is the record
 	g := s.groups[id]
 	if g == nil {
 		g = s.addGroup(id)

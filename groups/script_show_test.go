@@ -232,6 +232,24 @@ func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 	return w.describeConsumerReply(c, resp)
 }
 
+// follow replays to a shadow what the effects of a live shard brought into the log from offset on, and what Kafka forgets without a record; it
+// returns the next offset.
+func (s *Shard) follow(fx Effects, offset int64) int64 {
+	for _, e := range fx.Events {
+		if e.Kind == EventGroupDeleted && e.Cause == causeDoomed {
+			s.groups[e.Group].consumer = nil
+			s.dropIfBare(s.groups[e.Group])
+		}
+	}
+	for _, b := range fx.Batches {
+		for _, r := range b.Records {
+			s.Replay(offset, r, b.ProducerID)
+			offset++
+		}
+	}
+	return offset
+}
+
 // durable is all durable state of a shard as text: what a replay of its log must lead to.
 func durable(s *Shard) string {
 	var b strings.Builder

@@ -37,6 +37,8 @@ type Shard struct {
 	expected map[string]*expectation
 	// open are the producers with pending offsets, and which groups have them.
 	open map[int64]map[string]struct{}
+	// doomed are the groups that are only shown until the next batch: see doom.
+	doomed []*group
 
 	// The step that is going on.
 	now   time.Time
@@ -260,6 +262,9 @@ func (s *Shard) begin(now time.Time) {
 }
 
 func (s *Shard) end() Effects {
+	if len(s.fx.Batches) > 0 && len(s.doomed) > 0 {
+		s.forgetAllDoomed()
+	}
 	fx := s.fx
 	s.fx = Effects{}
 	return fx
