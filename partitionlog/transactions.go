@@ -113,9 +113,10 @@ func (l *Log) AppendMarker(now int64, m Marker) (AppendResult, *AppendError) {
 
 func (l *Log) checkMarker(m Marker) *AppendError {
 	p := l.producers[m.ProducerID]
+	if p == nil {
+		p = &producer{epoch: noProducerEpoch, coordinatorEpoch: -1, txnFirst: -1}
+	}
 	switch {
-	case p == nil:
-		return nil
 	case m.ProducerEpoch < p.epoch, m.TransactionVersion >= 2 && m.ProducerEpoch == p.epoch && p.txnFirst >= 0:
 		return refuse(CodeInvalidProducerEpoch, l.logStart, "a marker for producer %d has epoch %d; the last one known is %d", m.ProducerID, m.ProducerEpoch, p.epoch)
 	case m.CoordinatorEpoch < p.coordinatorEpoch:

@@ -54,8 +54,12 @@ func TestMarkerRefused(t *testing.T) {
 		{"version 2 with a raised epoch", Marker{ProducerEpoch: 4, TransactionVersion: 2, CoordinatorEpoch: 5}, 0},
 		{"a repeat with nothing open", Marker{ProducerEpoch: 4, TransactionVersion: 2, CoordinatorEpoch: 5}, 0},
 		{"an old coordinator", Marker{ProducerEpoch: 4, CoordinatorEpoch: 4}, CodeTxnCoordinatorFenced},
+		{"no epoch at all, of a producer without state", Marker{ProducerID: 8, ProducerEpoch: -2}, CodeInvalidProducerEpoch},
+		{"no coordinator at all, of a producer without state", Marker{ProducerID: 8, CoordinatorEpoch: -2}, CodeTxnCoordinatorFenced},
 	} {
-		tt.m.ProducerID = 7
+		if tt.m.ProducerID == 0 {
+			tt.m.ProducerID = 7
+		}
 		_, err := l.AppendMarker(t0, tt.m)
 		if tt.code == 0 {
 			require.Nil(t, err, tt.explanation)

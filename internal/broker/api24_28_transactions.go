@@ -272,7 +272,11 @@ func (r *request) writeTxnMarkers() (answer, error) {
 						}
 						code = wire.NotLeaderOrFollower
 						if p.state.Load().leader == r.node.id {
-							_, code = r.cluster.appendMarker(now, p, marker)
+							if marker.TransactionVersion == -1 { // Kafka's mark of a version that nobody has told the log
+								code = wire.UnknownServerError
+							} else {
+								_, code = r.cluster.appendMarker(now, p, marker)
+							}
 						}
 					}
 					written.set(w.ProducerID, t.Topic, index, code)
