@@ -107,6 +107,11 @@ func (s scramCredentials) check(req *kmsg.AlterUserSCRAMCredentialsRequest) map[
 			return err
 		})
 	}
+	for _, u := range req.Upsertions {
+		if results[u.Name] == nil && len(u.SaltedPassword) == 0 {
+			results[u.Name] = &topicError{code: wire.UnknownServerError} // Java makes no keys of an empty password, and the controller fails at it
+		}
+	}
 	return results
 }
 

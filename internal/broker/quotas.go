@@ -117,6 +117,8 @@ func (e *quotaEntity) check(ops []quotaOp) *topicError {
 			return refuse(wire.InvalidRequest, "Quota %s must be greater than 0", o.key)
 		case !limit.fraction && !whole(o.value):
 			return refuse(wire.InvalidRequest, "Configuration %s must be a whole number", o.key)
+		case limit.forIP && math.Trunc(o.value) > math.MaxInt32: // a rate of connections is an int, one of bytes a long
+			return refuse(wire.InvalidRequest, "Configuration %s must not be greater than %d", o.key, math.MaxInt32)
 		}
 	}
 	return nil
