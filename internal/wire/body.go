@@ -72,7 +72,8 @@ func checkACLCodes(req kmsg.Request) error {
 // CheckBody walks a request body without decoding it. It refuses one that is too
 // short, has an array longer than the rest of the body, or a null where none may
 // be. Such a request closes its connection. Bytes after the end are no error.
-// The mark of a null structure becomes -1 in the body if it was another negative one.
+// What Kafka reads in several ways and kmsg in one becomes that one in the body: the mark of a null structure is -1, a length that Java takes for
+// negative is that of a null, such a number of tags is 0, and the size of a known tag is what it takes.
 func CheckBody(k Key, version int16, body []byte) error {
 	_, _, err := BodyCost(k, version, body)
 	return err
@@ -328,11 +329,14 @@ func (w *walker) length(o *op) (int, error) {
 	var n int
 	switch {
 	case w.compact:
+		mark := w.rest
 		u, err := w.uvarint()
 		if err != nil {
 			return 0, errAt(o.name, err)
 		}
-		n = int(u) - 1
+		if n = int(int32(u - 1)); n < -1 && o.nullable {
+			copy(mark, longZero)
+		}
 	case o.kind == stringOp:
 		if len(w.rest) < 2 {
 			return 0, errAt(o.name, errShort)
@@ -355,11 +359,20 @@ func (w *walker) length(o *op) (int, error) {
 	return n, nil
 }
 
-// tagSection walks known tags by their schema and skips unknown ones.
+// longZero is a zero as long as the varints that Java takes for negative numbers.
+const longZero = "\x80\x80\x80\x80\x00"
+
+// tagSection walks known tags by their schema and skips unknown ones. As in Kafka, a number of tags that is negative in Java is none, and the size of
+// a known tag is not looked at.
 func (w *walker) tagSection(o *op) error {
+	counted := w.rest
 	count, err := w.uvarint()
 	if err != nil {
 		return errAt("tags", err)
+	}
+	if int32(count) < 0 {
+		copy(counted, longZero)
+		return nil
 	}
 	if int(count) > len(w.rest)/2 {
 		return fmt.Errorf("tags: %d announced, %d bytes are left", count, len(w.rest))
@@ -369,33 +382,44 @@ func (w *walker) tagSection(o *op) error {
 		if err != nil {
 			return errAt("tags", err)
 		}
+		sized := w.rest
 		size, err := w.uvarint()
 		if err != nil {
 			return errAt("tags", err)
 		}
+		if at := slices.Index(o.tags, int(tag)); at >= 0 {
+			if err := w.knownTag(tag, o.tagOps[at], sized, int(size)); err != nil {
+				return err
+			}
+			continue
+		}
 		if int64(size) > int64(len(w.rest)) {
 			return fmt.Errorf("tag %d: %d bytes announced, %d are left", tag, size, len(w.rest))
 		}
-		value := walker{rest: w.rest[:size], compact: w.compact}
 		w.rest = w.rest[size:]
-		known := false
-		for i, t := range o.tags {
-			if uint32(t) == tag {
-				known = true
-				if o.tagOps[i] == nil {
-					return fmt.Errorf("tag %d is not valid in this version", tag)
-				}
-				if err := value.run(o.tagOps[i]); err != nil {
-					return err
-				}
-			}
+		w.cost += 64 // an entry of kmsg's map of unknown tags
+	}
+	return nil
+}
+
+// knownTag walks the value of a tag along ops. sized begins with the size, as a varint of what it announces.
+func (w *walker) knownTag(tag uint32, ops []op, sized []byte, size int) error {
+	if ops == nil {
+		return fmt.Errorf("tag %d is not valid in this version", tag)
+	}
+	value := w.rest
+	if err := w.run(ops); err != nil {
+		return err
+	}
+	if took := len(value) - len(w.rest); took != size {
+		n := len(sized) - len(value)
+		if took>>(7*n) > 0 { // only one that is larger by far: nobody means that
+			return fmt.Errorf("tag %d: %d bytes announced, it takes %d", tag, size, took)
 		}
-		if known {
-			w.cost += value.cost
-			w.odd = w.odd || value.odd
-		} else {
-			w.cost += 64 // an entry of kmsg's map of unknown tags
+		for i := range n {
+			sized[i] = byte(took>>(7*i))&0x7f | 0x80
 		}
+		sized[n-1] &= 0x7f
 	}
 	return nil
 }

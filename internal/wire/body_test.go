@@ -155,8 +155,11 @@ func TestBadBodies(t *testing.T) {
 		{"compact null name from v10", Metadata, 12, "\x02" + strings.Repeat("\x01", 16) + "\x00\x00\x01\x01\x00", ""},
 		{"compact null topics are refused where arrays may not be null", CreateTopics, 7, "\x00\x00\x00\x00\x00\x00\x00", "Topics: null"},
 		{"an array longer than the rest", Metadata, 1, "\x7f\xff\xff\xff\x00\x01a", "Topics: an array of 2147483647 elements"},
-		{"a compact array longer than the rest", Metadata, 9, "\xff\xff\xff\xff\x0f\x01", "Topics: an array of"},
-		{"more tags than there are bytes", ListTransactions, 0, "\x01\x01\xff\xff\xff\xff\x0f", "tags: 4294967295 announced"},
+		{"a compact array longer than the rest", Metadata, 9, "\xff\xff\xff\xff\x07\x01", "Topics: an array of"},
+		{"the length is as large as Java's get", Metadata, 9, "\x80\x80\x80\x80\x08\x01\x00\x00\x00\x00", "Topics: an array of 2147483647"},
+		{"more tags than there are bytes", ListTransactions, 0, "\x01\x01\xff\xff\xff\xff\x07", "tags: 2147483647 announced"},
+		{"an unknown tag of a negative size", ListTransactions, 0, "\x01\x01\x01\x09\xff\xff\xff\xff\x0f", "tag 9: 4294967295 bytes announced"},
+		{"a length that is negative in Java, of what may not be null", FindCoordinator, 3, "\xff\xff\xff\xff\x0f\x00\x00", "null"},
 		{"a tag longer than the rest", ListTransactions, 0, "\x01\x01\x01\x00\x7f", "tag 0: 127 bytes announced"},
 		{"a varint without an end", ListTransactions, 0, "\xff\xff\xff\xff\xff\xff", "varint"},
 		{"the nullable structure is null", DescribeTopicPartitions, 0, "\x01\x00\x00\x00\x01\xff\x00", ""},
@@ -186,6 +189,29 @@ func TestEveryNegativeMarkDecodesAsNull(t *testing.T) {
 		req, err := Decode(DescribeTopicPartitions, 0, []byte("\x01\x00\x00\x00\x01"+mark+"\x02a\x00\x00\x00\x07\x00\x00"))
 		require.NoError(t, err)
 		require.Nil(t, req.(*kmsg.DescribeTopicPartitionsRequest).Cursor)
+	}
+}
+
+// What Java reads as a negative number is a null, or no tags; the size of a known tag is not looked at.
+func TestNumbersThatAreNegativeInJava(t *testing.T) {
+	t.Parallel()
+	for _, n := range []string{"\xff\xff\xff\xff\x0f", "\x81\x80\x80\x80\x08"} {
+		req, err := Decode(Metadata, 9, []byte(n+"\x01\x00\x00\x00"))
+		require.NoError(t, err)
+		require.Nil(t, req.(*kmsg.MetadataRequest).Topics)
+		require.True(t, req.(*kmsg.MetadataRequest).AllowAutoTopicCreation)
+		req, err = Decode(InitProducerID, 2, []byte(n+"\x00\x00\x00\x3c\x00"))
+		require.NoError(t, err)
+		require.Nil(t, req.(*kmsg.InitProducerIDRequest).TransactionalID)
+		require.EqualValues(t, 60, req.(*kmsg.InitProducerIDRequest).TransactionTimeoutMillis)
+		req, err = Decode(ListTransactions, 0, []byte("\x01\x01"+n))
+		require.NoError(t, err)
+		require.Zero(t, req.(*kmsg.ListTransactionsRequest).UnknownTags.Len())
+	}
+	for _, size := range []string{"\x00", "\x05", "\x0d", "\x7f", "\xff\xff\xff\xff\x0f"} {
+		req, err := Decode(Fetch, 18, []byte(strings.Repeat("\x00", 21)+"\x01\x01\x01\x01\x01"+size+"\x00\x00\x00\x07"+strings.Repeat("\x00", 9)))
+		require.NoError(t, err)
+		require.EqualValues(t, 7, req.(*kmsg.FetchRequest).ReplicaState.ID)
 	}
 }
 
