@@ -294,6 +294,7 @@ var tied = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{
 		"log.roll.ms": true, "log.roll.jitter.ms": true, "log.retention.ms": true, "log.retention.minutes": true, "log.retention.hours": true,
 		"log.cleaner.threads": true, "log.cleaner.dedupe.buffer.size": true, "max.connections.per.ip": true, "max.connections.per.ip.overrides": true,
+		"group.coordinator.rebalance.protocols": true,
 	}
 	for _, kind := range groupKinds {
 		names["group."+kind+".heartbeat.interval.ms"] = true
@@ -331,6 +332,9 @@ func checkTied(v *Values) error {
 	}
 	if err := checkOverrides(v.String("max.connections.per.ip.overrides")); err != nil {
 		return err
+	}
+	if !slices.Contains(v.List("group.coordinator.rebalance.protocols"), "classic") {
+		return refusal("Disabling the 'classic' protocol is not supported.")
 	}
 	for _, kind := range groupKinds {
 		if err := checkGroupLimits(v, kind); err != nil {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -157,6 +158,8 @@ func parseValidator(s string) validator {
 		return nil
 	case "distinct":
 		return func(string, value, string) error { return nil } // parse refuses empty entries and drops repeated ones
+	case "distinct non-empty":
+		return notEmpty("any non-empty value")
 	case "non-empty string":
 		return func(name string, v value, shown string) error {
 			if v.text == "" {
@@ -175,6 +178,12 @@ func parseValidator(s string) validator {
 	case "[latest, earliest, by_duration:PnDTnHnMn.nS]":
 		return validateOffsetReset
 	}
+	if choices, ok := strings.CutSuffix(s, " non-empty"); ok {
+		filled, chosen := notEmpty(choices), parseValidator(choices)
+		return func(name string, v value, shown string) error {
+			return cmp.Or(filled(name, v, shown), chosen(name, v, shown))
+		}
+	}
 	if m := choiceForm.FindStringSubmatch(s); m != nil && !rangeForm.MatchString(s) {
 		return oneOf(strings.Split(m[2], ", "), m[1] != "")
 	}
@@ -183,6 +192,16 @@ func parseValidator(s string) validator {
 		panic("config: unknown validator " + s)
 	}
 	return between(m[1], m[2], m[3] != "")
+}
+
+// notEmpty is for lists of which choices can be entries.
+func notEmpty(choices string) validator {
+	return func(name string, v value, _ string) error {
+		if len(v.list) == 0 {
+			return refusal(fmt.Sprintf("Configuration '%s' must not be empty. Valid values include: %s", name, choices))
+		}
+		return nil
+	}
 }
 
 func between(least, most string, orMinusOne bool) validator {
