@@ -38,6 +38,8 @@ type def struct {
 	internal bool    // not shown unless set
 	mode     updateMode
 	valid    validator
+	// emptyEntries: a list whose entries may be empty although it has a validator.
+	emptyEntries bool
 	// brokers are the broker settings a topic or group setting is taken from
 	// where it has no own value, the first that has a value.
 	brokers []brokerSource
@@ -82,7 +84,7 @@ func parseTable(table string, row func(d *def, columns []string)) *defs {
 		for len(columns) < 6 {
 			columns = append(columns, "")
 		}
-		d := &def{name: columns[0], typ: typeNames[columns[1]], valid: parseValidator(columns[3])}
+		d := &def{name: columns[0], typ: typeNames[columns[1]], valid: parseValidator(columns[3]), emptyEntries: columns[3] == replicasOfPartitions}
 		if columns[2] != "<null>" {
 			d.fallback = &columns[2]
 		}
@@ -118,8 +120,8 @@ var clientMetricsDefs = sync.OnceValue(func() *defs {
 	all := &defs{byName: map[string]*def{}}
 	all.sorted = []*def{
 		{name: "interval.ms", typ: Int, fallback: &interval},
-		{name: "match", typ: List, fallback: &empty},
-		{name: "metrics", typ: List, fallback: &empty},
+		{name: "match", typ: List, fallback: &empty, valid: parseValidator("distinct")},
+		{name: "metrics", typ: List, fallback: &empty, valid: parseValidator("distinct")},
 	}
 	for _, d := range all.sorted {
 		all.byName[d.name] = d

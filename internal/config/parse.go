@@ -66,7 +66,7 @@ func (d *def) parseType(raw string) (value, error) {
 		v.real, err = parseJavaDouble(trimmed)
 	case List:
 		v.list = splitList(trimmed)
-		if d.valid != nil && slices.Contains(v.list, "") {
+		if d.valid != nil && !d.emptyEntries && slices.Contains(v.list, "") {
 			return v, refusal(fmt.Sprintf("Configuration '%s' values must not be empty.", d.name))
 		}
 	}
@@ -173,7 +173,7 @@ func parseValidator(s string) validator {
 		// What it says of itself; its own default is the empty list, and no
 		// broker refuses that.
 		return func(string, value, string) error { return nil }
-	case "[partitionId]:[brokerId],[partitionId]:[brokerId],...":
+	case replicasOfPartitions:
 		return validateReplicas
 	case "[latest, earliest, by_duration:PnDTnHnMn.nS]":
 		return validateOffsetReset
@@ -247,13 +247,21 @@ func oneOf(choices []string, foldCase bool) validator {
 	}
 }
 
-var replicaForm = regexp.MustCompile(`^[0-9]+:[0-9]+$`)
+// replicasOfPartitions is how Kafka describes the validator of the throttled replicas.
+const replicasOfPartitions = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
 
+var replicaForm = regexp.MustCompile(`^([0-9]+:[0-9]+)?$`)
+
+// validateReplicas looks at the entries as they were written: an empty one is none, but the '*' must be the only one.
 func validateReplicas(name string, v value, _ string) error {
-	if slices.Equal(v.list, []string{"*"}) {
+	entries := strings.Split(v.text, ",")
+	for i := range entries {
+		entries[i] = strings.TrimSpace(entries[i])
+	}
+	if strings.Join(entries, "") == "*" {
 		return nil
 	}
-	for _, entry := range v.list {
+	for _, entry := range entries {
 		if !replicaForm.MatchString(entry) {
 			return invalid(name, "["+strings.Join(v.list, ", ")+"]", name+" must be the literal '*' or a list of replicas in the following format: [partitionId]:[brokerId],[partitionId]:[brokerId],...")
 		}
