@@ -334,7 +334,7 @@ func checkTied(v *Values) error {
 		return err
 	}
 	if !slices.Contains(v.List("group.coordinator.rebalance.protocols"), "classic") {
-		return refusal("Disabling the 'classic' protocol is not supported.")
+		return refusal("group.coordinator.rebalance.protocols: Disabling the 'classic' protocol is not supported.")
 	}
 	for _, kind := range groupKinds {
 		if err := checkGroupLimits(v, kind); err != nil {
