@@ -18,5 +18,6 @@ const (
 	CodeFencedLeaderEpoch      int16 = 74
 	CodeUnknownLeaderEpoch     int16 = 75
 	CodeUnsupportedCompression int16 = 76
+	CodeOffsetNotAvailable     int16 = 78
 	CodeInvalidRecord          int16 = 87
 )

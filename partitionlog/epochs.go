@@ -29,7 +29,7 @@ func (l *Log) NewLeaderEpoch(epoch, leader int32) {
 	n := len(l.led)
 	switch {
 	case epoch > l.leaderEpoch:
-		l.leaderEpoch = epoch
+		l.leaderEpoch, l.leaderStart = epoch, l.end
 		l.led = slices.DeleteFunc(l.led, func(e ledEpoch) bool { return e.leader == leader })
 		l.led = append(l.led, ledEpoch{epoch, leader})
 	case epoch == l.leaderEpoch && n > 0 && l.led[n-1] == ledEpoch{epoch, -1}: // a new log's

@@ -56,9 +56,14 @@ func (l *Log) ListOffsets(timestamp int64, o ListOptions) OffsetResult {
 	case o.ReadCommitted:
 		fetchable = l.LastStable()
 	}
+	// A new leader that can't let consumers read up to where it took over doesn't say that nothing is there.
+	lagging := !o.Follower && l.leaderStart > l.HighWatermark()
 	var found OffsetResult
 	switch timestamp {
 	case TimestampLatest:
+		if lagging {
+			return failedList(CodeOffsetNotAvailable)
+		}
 		return OffsetResult{Timestamp: noTimestamp, Offset: fetchable, LeaderEpoch: l.latestEpoch()}
 	case TimestampEarliest, TimestampEarliestLocal:
 		return l.earliest()
@@ -72,7 +77,10 @@ func (l *Log) ListOffsets(timestamp int64, o ListOptions) OffsetResult {
 		}
 		found = l.byTime(timestamp, o.Codecs)
 	}
-	if found.Offset >= fetchable {
+	if found.Code == CodeNone && (found.Offset < 0 || found.Offset >= fetchable) {
+		if lagging {
+			return failedList(CodeOffsetNotAvailable)
+		}
 		return nothingFound
 	}
 	return found

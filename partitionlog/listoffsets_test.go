@@ -94,3 +94,47 @@ func TestListOffsetsOfAnOpenTransaction(t *testing.T) {
 	require.Equal(t, nothingFound, l.ListOffsets(t0, ListOptions{ReadCommitted: true, CurrentLeaderEpoch: -1}))
 	require.Equal(t, int64(0), list(l, t0).Offset)
 }
+
+func TestHighWatermarkIsHeld(t *testing.T) {
+	t.Parallel()
+	l := newTestLog()
+	produce(t, l, t0, at(t0, "a", ""))
+	l.HoldHighWatermark(true)
+	produce(t, l, t0, at(t0+1, "b", ""))
+	l.HoldHighWatermark(true)
+	require.Equal(t, []int64{1, 1, 2}, []int64{l.HighWatermark(), l.LastStable(), l.End()})
+	require.Equal(t, OffsetResult{0, -1, 1, 0}, list(l, TimestampLatest))
+	require.Equal(t, nothingFound, list(l, t0+1))
+	require.Equal(t, int64(2), l.ListOffsets(TimestampLatest, ListOptions{Follower: true, CurrentLeaderEpoch: -1}).Offset)
+	for _, committed := range []bool{false, true} {
+		o := ReadOptions{MaxBytes: 1000, First: true, ReadCommitted: committed, CurrentLeaderEpoch: -1, LastFetchedEpoch: -1}
+		require.Len(t, l.Read(o).Records, 1, "consumers stop there")
+		o.Offset = 1
+		first := l.Read(o)
+		require.Empty(t, first.Records)
+		require.Equal(t, Available{}, l.Available(first.Start, o))
+		o.Offset = 2
+		require.Equal(t, CodeNone, l.Read(o).Code, "between the high watermark and the end")
+		o.Offset = 3
+		require.Equal(t, CodeOffsetOutOfRange, l.Read(o).Code)
+		o = ReadOptions{Offset: 1, MaxBytes: 1000, First: true, Follower: true, ReadCommitted: committed, CurrentLeaderEpoch: -1, LastFetchedEpoch: -1}
+		require.Len(t, l.Read(o).Records, 1, "a follower reads on")
+	}
+	_, code := l.DeleteRecords(2)
+	require.Equal(t, CodeOffsetOutOfRange, code)
+
+	// A new leader knows that there is more.
+	l.NewLeaderEpoch(1, 2)
+	require.Equal(t, failedList(CodeOffsetNotAvailable), list(l, TimestampLatest))
+	require.Equal(t, failedList(CodeOffsetNotAvailable), list(l, t0+1))
+	require.Equal(t, failedList(CodeOffsetNotAvailable), list(l, TimestampMax))
+	require.Equal(t, OffsetResult{0, t0, 0, 0}, list(l, t0))
+	require.Equal(t, OffsetResult{0, -1, 0, 0}, list(l, TimestampEarliest))
+
+	l.HoldHighWatermark(false)
+	require.Equal(t, OffsetResult{0, -1, 2, 1}, list(l, TimestampLatest))
+	require.Equal(t, []int64{2, 2}, []int64{l.HighWatermark(), l.LastStable()})
+	l.HoldHighWatermark(true)
+	l.Truncate(t0, 1)
+	require.Equal(t, []int64{1, 1, 1}, []int64{l.HighWatermark(), l.LastStable(), l.End()})
+}

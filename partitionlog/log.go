@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// Log is the log of one partition. Replicas share one log, so its high watermark is always its end. It is not safe for
+// Log is the log of one partition. Replicas share one log, so its high watermark is its end, unless it is held. It is not safe for
 // concurrent use.
 type Log struct {
 	cfg Config
@@ -13,11 +13,13 @@ type Log struct {
 
 	logStart int64
 	end      int64
+	held     int64      // the high watermark while it is held, else -1
 	segments []*segment // at least one; the last is active
 	size     int64
 	arena    arena
 
 	leaderEpoch int32
+	leaderStart int64        // the log's end when the leader took over
 	epochs      []epochEntry // of the records
 	led         []ledEpoch   // those no record has, one a broker; the last is the current one
 
@@ -35,7 +37,7 @@ type Log struct {
 // New returns an empty log that starts at offset 0 under leader epoch 0. now is the time in milliseconds; rng draws the
 // segments' jitter (segment.jitter.ms) and may be nil when that is 0.
 func New(cfg Config, now int64, rng *rand.Rand) *Log {
-	l := &Log{cfg: cfg, rng: rng}
+	l := &Log{cfg: cfg, rng: rng, held: -1}
 	l.led = []ledEpoch{{0, -1}}
 	l.segments = []*segment{l.newSegment(0, now)}
 	return l
@@ -53,8 +55,24 @@ func (l *Log) LogStart() int64 { return l.logStart }
 // End is the log end offset: the next one to be assigned.
 func (l *Log) End() int64 { return l.end }
 
-// HighWatermark is what consumers see; it is the log's end, since replicas share one log.
-func (l *Log) HighWatermark() int64 { return l.end }
+// HighWatermark is where consumers stop. Replicas share one log, so it is the log's end, unless it is held.
+func (l *Log) HighWatermark() int64 {
+	if l.held >= 0 {
+		return l.held
+	}
+	return l.end
+}
+
+// HoldHighWatermark makes the high watermark stay where it is while fewer replicas are in sync than min.insync.replicas asks for, and lets it go
+// to the log's end when there are enough again (KIP-966).
+func (l *Log) HoldHighWatermark(hold bool) {
+	switch {
+	case !hold:
+		l.held = -1
+	case l.held < 0:
+		l.held = l.end
+	}
+}
 
 // Size is the bytes of all batches in all segments, those below the log start included (DescribeLogDirs).
 func (l *Log) Size() int64 { return l.size }

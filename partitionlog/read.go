@@ -119,10 +119,13 @@ func diverges(e EpochEnd, o ReadOptions) bool {
 
 // readableEnd is where a fetch stops: a consumer at the high watermark or the last stable offset, a follower at the log's end.
 func (l *Log) readableEnd(o ReadOptions, stable int64) Position {
-	if o.ReadCommitted && !o.Follower && stable != l.end {
+	switch {
+	case o.Follower:
+		return l.position(l.end)
+	case o.ReadCommitted:
 		return l.position(stable)
 	}
-	return l.position(l.end)
+	return l.position(l.HighWatermark())
 }
 
 // position is where the first batch that holds an offset or lies behind it begins, or the log's end.

@@ -143,7 +143,7 @@ func (l *Log) Truncate(now, offset int64) {
 		}
 		keep = append(keep, s)
 	}
-	l.end = offset
+	l.end, l.held, l.leaderStart = offset, min(l.held, offset), min(l.leaderStart, offset)
 	if len(keep) == 0 {
 		keep = append(keep, l.newSegment(offset, now))
 	}

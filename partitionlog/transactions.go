@@ -149,7 +149,9 @@ func (l *Log) applyMarker(b Batch, m Marker) (first int64, open bool) {
 	p.txnFirst = -1
 	p.coordinatorEpoch = m.CoordinatorEpoch
 	p.lastTimestamp = b.MaxTimestamp()
-	delete(l.verifications, m.ProducerID)
+	if v := l.verifications[m.ProducerID]; v != nil && !v.epochBump { // one of v12+ ends with the next epoch, or with a batch that is let in
+		delete(l.verifications, m.ProducerID)
+	}
 	return first, first >= 0
 }
 
@@ -167,16 +169,17 @@ func markerOf(b Batch) (m Marker, ok bool) {
 }
 
 // LastStable is the last stable offset: where a read committed consumer stops. While a transaction is open it is that
-// transaction's first offset, or the base offset of the batch that holds the log start if the log start has passed it.
+// transaction's first offset, or the base offset of the batch that holds the log start if the log start has passed it. It is never
+// above the high watermark.
 func (l *Log) LastStable() int64 {
 	if len(l.open) == 0 {
-		return l.end
+		return l.HighWatermark()
 	}
 	first := l.open[0].FirstOffset
 	if first < l.logStart {
 		_, _, b, ok := l.findBatch(l.logStart)
 		if !ok {
-			return l.end
+			return l.HighWatermark()
 		}
 		first = b.BaseOffset()
 	}

@@ -237,8 +237,7 @@ func (p *producing) append(e *produceEntry, now int64, o partitionlog.AppendOpti
 		}
 		return
 	}
-	// min.insync.replicas above the number of replicas counts as that number.
-	if p.req.Acks == -1 && len(s.isr) < min(int(e.on.configs.MinInsyncReplicas), len(s.replicas)) {
+	if p.req.Acks == -1 && len(s.isr) < effectiveMinISR(e.on.configs.MinInsyncReplicas, len(s.replicas)) {
 		part.mu.Lock()
 		start := part.log.LogStart()
 		part.mu.Unlock()

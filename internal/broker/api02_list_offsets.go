@@ -65,9 +65,13 @@ func (r *request) listOffset(req *kmsg.ListOffsetsRequest, topic string, p *kmsg
 	}
 	part.mu.Lock()
 	defer part.mu.Unlock()
-	return part.log.ListOffsets(p.Timestamp, partitionlog.ListOptions{
+	found := part.log.ListOffsets(p.Timestamp, partitionlog.ListOptions{
 		ReadCommitted: req.IsolationLevel == 1, Follower: req.ReplicaID != -1, CurrentLeaderEpoch: -1, Codecs: scratch,
 	})
+	if found.Code == partitionlog.CodeOffsetNotAvailable && r.version < 5 { // which doesn't know that code
+		found.Code = int16(wire.LeaderNotAvailable)
+	}
+	return found
 }
 
 type topicPartition struct {

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -25,7 +26,7 @@ func (r *request) electLeaders() (answer, error) {
 		return errorResponse(req, wire.RequestTimedOut), nil
 	}
 	if req.ElectionType != preferredElection && req.ElectionType != uncleanElection {
-		return errorWithText(req, wire.InvalidRequest, "Unknown election type."), nil
+		return errorWithText(req, wire.InvalidRequest, "Unknown election type "+strconv.Itoa(int(req.ElectionType))), nil
 	}
 	return onLoop(r.cluster, func() answer { return r.cluster.electWanted(req) })
 }
@@ -35,12 +36,18 @@ func (c *Cluster) electWanted(req *kmsg.ElectLeadersRequest) answer {
 	m := c.meta.Load()
 	resp := req.ResponseKind().(*kmsg.ElectLeadersResponse)
 	unclean := req.ElectionType == uncleanElection
+	states := map[*partition]*partitionState{} // all are judged by what was before the request
+	defer func() { c.partitionsChanged(states) }()
 	if req.Topics == nil { // all topics; of their partitions those where there is something to do
 		for _, name := range m.names {
 			t := kmsg.NewElectLeadersResponseTopic()
 			t.Topic = name
 			for _, p := range m.topics[name].partitions {
-				if err := c.elect(m, p, unclean); err == nil || err.code != wire.ElectionNotNeeded {
+				s, err := c.elect(m, p, unclean)
+				if err == nil {
+					states[p] = s
+				}
+				if err == nil || err.code != wire.ElectionNotNeeded {
 					t.Partitions = append(t.Partitions, electionResult(p.index, err))
 				}
 			}
@@ -52,9 +59,16 @@ func (c *Cluster) electWanted(req *kmsg.ElectLeadersRequest) answer {
 		t := kmsg.NewElectLeadersResponseTopic()
 		t.Topic = w.Topic
 		for _, index := range w.Partitions {
-			err := refuse(wire.UnknownTopicOrPartition, "No such partition as %s-%d", w.Topic, index)
-			if p := m.partition(w.Topic, index); p != nil {
-				err = c.elect(m, p, unclean)
+			var err *topicError
+			if topic := m.topics[w.Topic]; topic == nil {
+				err = refuse(wire.UnknownTopicOrPartition, "No such topic as %s", w.Topic)
+			} else if p := topic.partition(index); p == nil {
+				err = refuse(wire.UnknownTopicOrPartition, "No such partition as %s-%d", w.Topic, index)
+			} else {
+				var s *partitionState
+				if s, err = c.elect(m, p, unclean); err == nil {
+					states[p] = s
+				}
 			}
 			t.Partitions = append(t.Partitions, electionResult(index, err))
 		}
@@ -73,24 +87,19 @@ func electionResult(index int32, err *topicError) kmsg.ElectLeadersResponseTopic
 }
 
 // elect holds one election: the first replica is to lead, or (unclean) any that runs, where there is no leader. On the loop.
-func (c *Cluster) elect(m *metadata, p *partition, unclean bool) *topicError {
-	s := *p.state.Load()
-	if unclean {
-		if s.leader >= 0 {
-			return refuse(wire.ElectionNotNeeded, "Leader election not needed for topic partition.")
-		}
-		// All replicas share one log, so one that runs is in the ISR and leads already: nobody is left to choose from.
-		return refuse(wire.EligibleLeadersNotAvailable, "Eligible topic partition leaders are not available.")
-	}
-	preferred := s.replicas[0]
+func (c *Cluster) elect(m *metadata, p *partition, unclean bool) (*partitionState, *topicError) {
+	s := p.state.Load()
 	switch {
-	case s.leader == preferred:
-		return refuse(wire.ElectionNotNeeded, "Leader election not needed for topic partition.")
-	case !m.isAlive(preferred) || !slices.Contains(s.isr, preferred):
-		return refuse(wire.PreferredLeaderNotAvailable, "The preferred leader was not available.")
+	case unclean && s.leader >= 0, !unclean && s.leader == s.replicas[0]:
+		return nil, refuse(wire.ElectionNotNeeded, "Leader election not needed for topic partition.")
+	case unclean:
+		elected := s.after(m, m.topics[p.topic].configs.MinInsyncReplicas, true, func(*partitionState) {})
+		if elected.leader < 0 {
+			return nil, refuse(wire.EligibleLeadersNotAvailable, "Eligible topic partition leaders are not available.")
+		}
+		return elected, nil
+	case !m.isAlive(s.replicas[0]) || !slices.Contains(s.isr, s.replicas[0]):
+		return nil, refuse(wire.PreferredLeaderNotAvailable, "The preferred leader was not available.")
 	}
-	s.leader = preferred
-	s.epoch++
-	c.partitionsChanged(map[*partition]*partitionState{p: &s})
-	return nil
+	return p.after(m, func(s *partitionState) { s.leader = s.replicas[0] }), nil
 }

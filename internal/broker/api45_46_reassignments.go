@@ -24,15 +24,20 @@ func (r *request) alterPartitionReassignments() (answer, error) {
 		if len(req.Topics) == 0 {
 			resp.ErrorMessage = kmsg.StringPtr("") // null only where there was something to do
 		}
+		states := map[*partition]*partitionState{} // all are judged by what was before the request
 		for _, w := range req.Topics {
 			t := kmsg.NewAlterPartitionAssignmentsResponseTopic()
 			t.Topic = w.Topic
 			for _, wp := range w.Partitions {
-				err := c.reassignWanted(w.Topic, wp, r.version == 0 || req.AllowReplicationFactorChange)
+				p, s, err := c.reassignWanted(w.Topic, wp, r.version == 0 || req.AllowReplicationFactorChange)
+				if p != nil {
+					states[p] = s
+				}
 				t.Partitions = append(t.Partitions, reassignmentResult(wp.Partition, err))
 			}
 			resp.Topics = append(resp.Topics, t)
 		}
+		c.partitionsChanged(states)
 		return resp
 	})
 }
@@ -46,76 +51,62 @@ func reassignmentResult(index int32, err *topicError) kmsg.AlterPartitionAssignm
 	return o
 }
 
-// reassignWanted begins or cancels the reassignment of one partition. On the loop.
-func (c *Cluster) reassignWanted(topicName string, w kmsg.AlterPartitionAssignmentsRequestTopicPartition, otherCount bool) *topicError {
+// reassignWanted begins or cancels the reassignment of one partition: it is the state to be put into force, nil where nothing changes. On the loop.
+func (c *Cluster) reassignWanted(topicName string, w kmsg.AlterPartitionAssignmentsRequestTopicPartition, otherCount bool) (*partition, *partitionState, *topicError) {
 	m := c.meta.Load()
-	p := m.partition(topicName, w.Partition)
+	t := m.topics[topicName]
+	if t == nil {
+		return nil, nil, refuse(wire.UnknownTopicOrPartition, "Unable to find a topic named %s.", topicName)
+	}
+	p := t.partition(w.Partition)
 	if p == nil {
-		return refuse(wire.UnknownTopicOrPartition, "Unable to find partition %s-%d.", topicName, w.Partition)
+		return nil, nil, refuse(wire.UnknownTopicOrPartition, "Unable to find partition %s:%d.", topicName, w.Partition)
 	}
 	s := p.state.Load()
 	if w.Replicas == nil {
-		if !s.reassigning() {
-			return &topicError{code: wire.NoReassignmentInProgress}
+		switch {
+		case !s.reassigning():
+			return nil, nil, &topicError{code: wire.NoReassignmentInProgress}
+		case len(without(s.isr, s.adding)) == 0 && !t.configs.UncleanLeaderElection:
+			return nil, nil, refuse(wire.InvalidReplicaAssignment, "Unable to revert partition assignment for %s:%d because it would require an unclean leader election.", topicName, w.Partition)
 		}
-		c.partitionsChanged(map[*partition]*partitionState{p: s.cancelled(m)})
-		return nil
+		return p, p.after(m, (*partitionState).cancel), nil
 	}
 	if err := checkReplicas(m, w.Replicas, 0); err != nil {
-		return err
+		return nil, nil, err
 	}
 	if !otherCount && len(w.Replicas) != len(s.settled()) {
-		return refuse(wire.InvalidReplicationFactor, "The replication factor is changed from %d to %d", len(s.settled()), len(w.Replicas))
+		return nil, nil, refuse(wire.InvalidReplicationFactor, "The replication factor is changed from %d to %d", len(s.settled()), len(w.Replicas))
 	}
-	c.partitionsChanged(map[*partition]*partitionState{p: s.reassigned(w.Replicas, m)})
-	return nil
+	if !s.reassigning() && slices.Equal(s.replicas, w.Replicas) {
+		return nil, nil, nil
+	}
+	return p, p.after(m, func(s *partitionState) { s.reassign(w.Replicas) }), nil
 }
 
-func (s *partitionState) reassigning() bool { return len(s.adding)+len(s.removing) > 0 }
+// reassign says that a partition is to have these replicas and no others. What a reassignment that goes on has added counts as had, and stays
+// among what it adds when nothing else is to be added, even if it is to be removed again: as in Kafka, where such a reassignment goes on for good.
+func (s *partitionState) reassign(target []int32) {
+	adding, removing := without(target, s.replicas), without(s.replicas, target)
+	slices.Sort(adding)
+	slices.Sort(removing)
+	s.replicas = append(slices.Clone(target), removing...)
+	if len(adding) > 0 {
+		s.adding = adding
+	}
+	if len(removing) > 0 {
+		s.removing = removing
+	}
+}
+
+// cancel gives a reassignment up.
+func (s *partitionState) cancel() {
+	s.replicas, s.isr = without(s.replicas, s.adding), without(s.isr, s.adding)
+	s.adding, s.removing = nil, nil
+}
 
 // settled are the replicas without those that a reassignment is adding.
-func (s *partitionState) settled() []int32 {
-	return slices.DeleteFunc(slices.Clone(s.replicas), func(id int32) bool { return slices.Contains(s.adding, id) })
-}
-
-// reassigned is the state when a partition is to have these replicas and no others.
-func (s *partitionState) reassigned(target []int32, m *metadata) *partitionState {
-	n := *s
-	before := s.settled()
-	n.adding = without(target, before)
-	n.removing = without(before, target)
-	n.replicas = append(slices.Clone(target), n.removing...)
-	if !n.reassigning() { // the same replicas in another order
-		n.adding, n.removing = nil, nil
-		return &n
-	}
-	return electLeader(&n, m)
-}
-
-// cancelled is the state when a reassignment is given up.
-func (s *partitionState) cancelled(m *metadata) *partitionState {
-	n := *s
-	n.replicas = s.settled()
-	n.adding, n.removing = nil, nil
-	return electLeader(&n, m)
-}
-
-// completeReassignment ends a reassignment whose new replicas all run: they are in sync at once. Removing replicas raises the epoch.
-func (s *partitionState) completeReassignment(m *metadata) {
-	target := without(s.replicas, s.removing)
-	if !s.reassigning() || slices.ContainsFunc(target, func(id int32) bool { return !m.isAlive(id) }) {
-		return
-	}
-	if len(s.removing) > 0 {
-		s.epoch++
-	}
-	s.replicas, s.adding, s.removing = target, nil, nil
-}
-
-// without is ids without those in others.
-func without(ids, others []int32) []int32 {
-	return slices.DeleteFunc(slices.Clone(ids), func(id int32) bool { return slices.Contains(others, id) })
-}
+func (s *partitionState) settled() []int32 { return without(s.replicas, s.adding) }
 
 func (r *request) listPartitionReassignments() (answer, error) {
 	req := r.body.(*kmsg.ListPartitionReassignmentsRequest)

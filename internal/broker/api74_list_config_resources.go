@@ -51,8 +51,8 @@ func (c *Cluster) configResources(t config.ResourceType) []string {
 		return m.names
 	case config.BrokerResource, config.BrokerLoggerResource:
 		var ids []string
-		for _, id := range m.alive() {
-			ids = append(ids, strconv.Itoa(int(id)))
+		for _, n := range m.nodes { // the stopped ones are registered still
+			ids = append(ids, strconv.Itoa(int(n.id)))
 		}
 		return ids
 	case config.ClientMetricsResource:

@@ -102,10 +102,6 @@ func describePartition(p *partition) kmsg.DescribeTopicPartitionsResponseTopicPa
 	out := kmsg.NewDescribeTopicPartitionsResponseTopicPartition()
 	out.Partition, out.LeaderID, out.LeaderEpoch = p.index, s.leader, s.epoch
 	out.Replicas, out.ISR, out.OfflineReplicas = s.replicas, s.isr, s.offline
-	// Never null. They stay empty: all replicas share one log, so one that is out of the ISR has missed nothing that could make it eligible.
-	out.EligibleLeaderReplicas, out.LastKnownELR = []int32{}, []int32{}
-	if s.leader < 0 {
-		out.ErrorCode = int16(wire.LeaderNotAvailable)
-	}
+	out.EligibleLeaderReplicas, out.LastKnownELR = append([]int32{}, s.elr...), append([]int32{}, s.lastKnownELR...) // never null
 	return out
 }

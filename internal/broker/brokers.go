@@ -51,6 +51,7 @@ func (c *Cluster) StopBroker(id int32, clean bool) error {
 		return nil
 	}
 	n.stop("the broker was killed by the test")
+	n.killed.Store(true)
 	if !c.loop.do(handOver) {
 		return errClosed
 	}
@@ -72,14 +73,19 @@ func (c *Cluster) StartBroker(id int32) error {
 	if err := n.start(); err != nil {
 		return err
 	}
-	if !c.loop.do(func() { c.brokersChanged(map[int32]bool{id: true}) }) {
+	var killed []int32
+	if n.killed.Swap(false) {
+		killed = append(killed, id)
+	}
+	if !c.loop.do(func() { c.brokersChanged(map[int32]bool{id: true}, killed...) }) {
 		return errClosed
 	}
 	return nil
 }
 
-// brokersChanged makes the cluster follow what became of brokers. On the loop.
-func (c *Cluster) brokersChanged(alive map[int32]bool) {
+// brokersChanged makes the cluster follow what became of brokers. Of those that come back after they were killed nobody knows whether they have
+// all that was acknowledged. On the loop.
+func (c *Cluster) brokersChanged(alive map[int32]bool, killed ...int32) {
 	var moved []*partition
 	c.change(func(m *metadata) {
 		m.nodes = c.describeNodes()
@@ -91,7 +97,10 @@ func (c *Cluster) brokersChanged(alive map[int32]bool) {
 		for _, name := range sortedKeys(m.topics) {
 			for _, p := range m.topics[name].partitions {
 				old := p.state.Load()
-				s := electLeader(old, m)
+				if !slices.ContainsFunc(old.replicas, func(id int32) bool { _, changed := alive[id]; return changed }) {
+					continue
+				}
+				s := p.after(m, func(s *partitionState) { s.elr = without(s.elr, killed) })
 				p.setState(s)
 				if s.epoch != old.epoch {
 					moved = append(moved, p)
@@ -141,6 +150,7 @@ func (c *Cluster) moveLeader(p *partition, to int32) error {
 	}
 	s.leader = to
 	s.epoch++
+	s.elr, s.lastKnownELR = without(s.elr, s.isr), nil
 	c.change(func(*metadata) { p.setState(&s) })
 	c.historyAdd(EventLeaderMoved, "", fmt.Sprintf("%s-%d is led by broker %d at leader epoch %d", p.topic, p.index, to, s.epoch))
 	return nil

@@ -37,7 +37,12 @@ func startCluster(tb testing.TB, o Options) *Cluster {
 
 func dialRaw(tb testing.TB, c *Cluster) *rawClient {
 	tb.Helper()
-	nc, err := net.Dial("tcp", c.Addrs()[0])
+	return dialNode(tb, c, 1)
+}
+
+func dialNode(tb testing.TB, c *Cluster, id int32) *rawClient {
+	tb.Helper()
+	nc, err := net.Dial("tcp", c.Addrs()[id-1])
 	require.NoError(tb, err)
 	tb.Cleanup(func() { nc.Close() })
 	return &rawClient{tb: tb, nc: nc}

@@ -47,7 +47,9 @@ type partitionState struct {
 	epoch    int32
 	replicas []int32
 	isr      []int32
-	offline  []int32
+	// elr are out of the ISR but have all that was acknowledged (KIP-966); lastKnownELR is who led last, where nobody does.
+	elr, lastKnownELR []int32
+	offline           []int32
 	// A reassignment that goes on: replicas has both kinds.
 	adding, removing []int32
 }

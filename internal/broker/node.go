@@ -26,6 +26,8 @@ type node struct {
 
 	link link
 
+	killed atomic.Bool // it was stopped without warning, and hasn't come back
+
 	sessions atomic.Pointer[fetchSessions]             // new with each start
 	expired  struct{ consumer, follower atomic.Int64 } // fetches ended by the clock
 

@@ -12,7 +12,7 @@ import (
 )
 
 // partition is one partition of a topic: its log, behind a lock of its own, and who leads it. All replicas share the
-// one log, so the high watermark is the log's end.
+// one log, so the high watermark is the log's end, while as many are in sync as min.insync.replicas asks for.
 //
 // Locks are taken in this order: a shard of fetch sessions, a fetch session, a partition, an inbox.
 type partition struct {
@@ -26,6 +26,7 @@ type partition struct {
 
 	mu       sync.Mutex
 	log      *partitionlog.Log
+	minISR   int32     // min.insync.replicas
 	watchers []*target // told once, at the next change
 	fetchers []fetcher // the owners of the partition, one a group
 
@@ -36,6 +37,7 @@ type partition struct {
 func (p *partition) append(now int64, batch []byte, o partitionlog.AppendOptions) (partitionlog.AppendResult, *partitionlog.AppendError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.holdHighWatermark()
 	res, err := p.log.Append(now, batch, o)
 	if err == nil && !res.Duplicate {
 		p.changed()
@@ -69,10 +71,18 @@ func (p *partition) delete() {
 	p.changed()
 }
 
-func (p *partition) setConfig(c partitionlog.Config) {
+func (p *partition) setConfig(c partitionlog.Config, minISR int32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.log.SetConfig(c)
+	p.minISR = minISR
+}
+
+// holdHighWatermark holds the high watermark while too few replicas are in sync. A leader looks at that when the ISR changes and when something is
+// appended; another min.insync.replicas alone moves nothing. With p.mu held.
+func (p *partition) holdHighWatermark() {
+	s := p.state.Load()
+	p.log.HoldHighWatermark(len(s.isr) < effectiveMinISR(p.minISR, len(s.replicas)))
 }
 
 // setState makes another leader or ISR known to the log and to who watches it. On the loop.
@@ -83,6 +93,7 @@ func (p *partition) setState(s *partitionState) {
 		p.log.NewLeaderEpoch(s.epoch, s.leader)
 	}
 	p.state.Store(s)
+	p.holdHighWatermark()
 	p.changed()
 }
 

@@ -172,14 +172,13 @@ func checkReplicas(m *metadata, replicas []int32, copies int) *topicError {
 	if len(replicas) == 0 {
 		return refuse(wire.InvalidReplicaAssignment, "The manual partition assignment includes an empty replica list.")
 	}
-	for _, id := range slices.Sorted(slices.Values(replicas)) {
-		if m.node(id) == nil {
-			return refuse(wire.InvalidReplicaAssignment, "The manual partition assignment includes broker %d, but no such broker is registered.", id)
-		}
-	}
-	for i, id := range replicas {
-		if slices.Contains(replicas[:i], id) {
+	ascending := slices.Sorted(slices.Values(replicas))
+	for i, id := range ascending {
+		switch {
+		case i > 0 && ascending[i-1] == id:
 			return refuse(wire.InvalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", id)
+		case m.node(id) == nil:
+			return refuse(wire.InvalidReplicaAssignment, "The manual partition assignment includes broker %d, but no such broker is registered.", id)
 		}
 	}
 	if copies != 0 && len(replicas) != copies {
@@ -200,7 +199,7 @@ func place(m *metadata, first, count int32, replicas int16) ([][]int32, *topicEr
 	case replicas <= 0:
 		return nil, refuse(wire.InvalidReplicationFactor, "Invalid replication factor %d: the replication factor must be positive.", replicas)
 	case int(replicas) > len(m.nodes):
-		return nil, refuse(wire.InvalidReplicationFactor, "The target replication factor of %d cannot be reached because only %d broker(s) are registered.", replicas, len(m.nodes))
+		return nil, refuse(wire.InvalidReplicationFactor, "Unable to replicate the partition %d time(s): The target replication factor of %d cannot be reached because only %d broker(s) are registered or some brokers have all their log directories cordoned.", replicas, replicas, len(m.nodes))
 	case len(alive) == 0:
 		return nil, refuse(wire.InvalidReplicationFactor, "All brokers are currently fenced.")
 	}
@@ -282,35 +281,12 @@ func (c *Cluster) addTo(m *metadata, t *topic, assignments [][]int32) {
 		p.seed.Seed(c.rand.Uint64(), 0)
 		p.random = *rand.New(&p.seed)
 		p.log = partitionlog.New(cfg, now, &p.random)
-		s := electLeader(&partitionState{leader: -1, epoch: -1, replicas: replicas}, m)
-		p.state.Store(s)
-		p.log.NewLeaderEpoch(s.epoch, s.leader)
+		p.minISR = t.configs.MinInsyncReplicas
+		p.state.Store(newPartitionState(replicas, m))
+		p.log.NewLeaderEpoch(p.state.Load().epoch, p.state.Load().leader)
+		p.holdHighWatermark()
 		t.partitions = append(t.partitions, p)
 	}
-}
-
-// electLeader gives the state of a partition for the brokers that run now: the ISR are the running replicas (they share the
-// one log), the leader stays if it can, else it is the first replica that runs. A reassignment whose brokers all run is complete. A new
-// leader raises the epoch.
-func electLeader(s *partitionState, m *metadata) *partitionState {
-	n := *s
-	n.completeReassignment(m)
-	n.isr, n.offline = make([]int32, 0, len(n.replicas)), nil
-	n.leader = -1
-	for _, r := range n.replicas {
-		if m.isAlive(r) {
-			n.isr = append(n.isr, r)
-			if n.leader == -1 || r == s.leader {
-				n.leader = r
-			}
-		} else {
-			n.offline = append(n.offline, r)
-		}
-	}
-	if n.leader != s.leader && n.epoch == s.epoch {
-		n.epoch++
-	}
-	return &n
 }
 
 // partitionsChanged puts other states of partitions into force. On the loop.
@@ -360,7 +336,11 @@ func (c *Cluster) topicConfigsChanged(names []string) {
 			changed := *t
 			changed.configs = c.config.Topic(name)
 			for _, p := range t.partitions {
-				p.setConfig(logConfig(changed.configs, c.derived(c.nodes[0].id)))
+				if s := *p.state.Load(); len(s.elr) > 0 && changed.configs.MinInsyncReplicas != t.configs.MinInsyncReplicas {
+					s.elr = nil // who was eligible was so by the old number
+					p.setState(&s)
+				}
+				p.setConfig(logConfig(changed.configs, c.derived(c.nodes[0].id)), changed.configs.MinInsyncReplicas)
 			}
 			m.put(&changed)
 		}

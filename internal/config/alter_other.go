@@ -69,7 +69,7 @@ func (c *Cluster) alterLogger(node int32, r *Alteration, validateOnly bool) *Err
 		return &Error{invalidRequest, "Node id must be an integer, but it is: " + r.Name}
 	}
 	if int32(id) != node {
-		return &Error{invalidRequest, fmt.Sprintf("Unexpected node id. Expected %d, but received %s", node, r.Name)}
+		return &Error{invalidRequest, fmt.Sprintf("Unexpected node id. Expected %d, but received %d", node, id)}
 	}
 	for _, s := range r.Settings {
 		switch s.Op {
