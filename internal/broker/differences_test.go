@@ -39,6 +39,13 @@ func TestDifferenceWhatStandsTwiceIsAnswered(t *testing.T) {
 	require.Len(t, parts, 1)
 	require.Zero(t, parts[0].ErrorCode)
 
+	// The last marker has nothing that could be written: Kafka waits for it for ever.
+	markers.Markers = []kmsg.WriteTxnMarkersRequestMarker{marker(7, 0, 0), marker(8, 0, 5), marker(9, 0)}
+	answered := cl.ask(markers).(*kmsg.WriteTxnMarkersResponse).Markers
+	require.Len(t, answered, 2)
+	require.Zero(t, answered[0].Topics[0].Partitions[0].ErrorCode)
+	require.Equal(t, int16(wire.UnknownTopicOrPartition), answered[1].Topics[0].Partitions[0].ErrorCode)
+
 	add := kmsg.NewPtrAddPartitionsToTxnRequest()
 	add.Version = 4
 	require.Empty(t, cl.ask(add).(*kmsg.AddPartitionsToTxnResponse).Transactions)
