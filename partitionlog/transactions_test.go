@@ -246,6 +246,21 @@ func TestTransactionalBatchWithoutProducer(t *testing.T) {
 	require.Empty(t, l.Producers())
 }
 
+func TestVerificationOfV12OutlivesAMarker(t *testing.T) {
+	t.Parallel()
+	after := func(version int16) *AppendError {
+		l := newTestLog()
+		l.BeginVerification(t0, transactional(t, 1, 7, 0, -1), version) // the batch is refused for its sequence
+		end(t, l, 7, 0, true)
+		_, err := appendTxn(t, l, transactional(t, 1, 7, 0, 0), version)
+		return err
+	}
+	require.Nil(t, after(11))
+	err := after(12)
+	require.NotNil(t, err, "recorded from a live Kafka: sequence -1 is still waited for")
+	require.Equal(t, CodeOutOfOrderSequence, err.Code)
+}
+
 func TestUnknownProducerOfAnOlderVerification(t *testing.T) {
 	t.Parallel()
 	begin := func(first int16) *Log {
