@@ -20,7 +20,7 @@ func subscribedTopics(b []byte) ([]string, error) {
 
 // readSubscriptionV0 reads topics and user data, and answers what follows them.
 func readSubscriptionV0(b []byte) (topics []string, rest []byte, err error) {
-	if len(b) < 6 || int16(binary.BigEndian.Uint16(b)) < 0 {
+	if len(b) < 6 { // the version may be any, even a negative one
 		return nil, nil, errBadSubscription
 	}
 	n := int32(binary.BigEndian.Uint32(b[2:]))

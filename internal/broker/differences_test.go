@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,6 +58,20 @@ func TestDifferenceWhatStandsTwiceIsAnswered(t *testing.T) {
 	find.CoordinatorKey = "g"
 	cl.ask(find)
 	require.Equal(t, "b", *cl.ask(join).(*kmsg.JoinGroupResponse).Protocol)
+}
+
+func TestDifferenceSubscriptionThatAnnouncesTooMuchIsAnswered(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{}))
+	find := kmsg.NewPtrFindCoordinatorRequest()
+	find.CoordinatorKey = "g"
+	cl.ask(find)
+	for i, metadata := range []string{"\x00\x01\x7f\xff\xff\xff", "\x00\x01\x00\x00\x00\x09\x00\x00", "\x00\x01\x00\x00\x00\x01\x7f\xffabc", "\x00\x01\x00\x00\x00\x00\x7f\xff\xff\xff"} {
+		join := kmsg.NewPtrJoinGroupRequest()
+		join.Version, join.Group, join.ProtocolType, join.SessionTimeoutMillis = 3, strings.Repeat("g", i+1), "consumer", 10000
+		join.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range", Metadata: []byte(metadata)}}
+		require.Zero(t, cl.ask(join).(*kmsg.JoinGroupResponse).ErrorCode, "%x", metadata)
+	}
 }
 
 func TestDifferenceNoShareAndStreamsGroups(t *testing.T) {
