@@ -35,6 +35,10 @@ func (s *Shard) joinGroup(c Command, req *kmsg.JoinGroupRequest) {
 			g = s.addGroup(req.Group)
 		}
 		s.newClassicGroup(g)
+		if !s.fits([]Record{emptyGroupRecord(g)}) {
+			s.joinUnwritten(g, c, req)
+			return
+		}
 		created = true
 		s.emit(Event{Group: g.id, Kind: EventGroupCreated, Cause: "first JoinGroup"})
 	}
@@ -53,6 +57,21 @@ func (s *Shard) joinGroup(c Command, req *kmsg.JoinGroupRequest) {
 	}
 	if created {
 		s.write(emptyGroupRecord(g))
+	}
+}
+
+// joinUnwritten is the first join of a group whose id is so long that the log does not take its record: there is no group after it, whatever the answer.
+func (s *Shard) joinUnwritten(g *group, c Command, req *kmsg.JoinGroupRequest) {
+	fits := g.classic.compatible(req)
+	s.discardClassic(g)
+	s.dropIfBare(g)
+	switch {
+	case !fits:
+		s.reply(c.Ticket, joinError(req, "", errInconsistentGroupProtocol))
+	case req.InstanceID == nil && req.Version >= 4:
+		s.reply(c.Ticket, joinError(req, c.Client.ID+"-"+s.newUUID(), errMemberIDRequired))
+	default:
+		s.reply(c.Ticket, joinError(req, "", errUnknownServerError))
 	}
 }
 
@@ -98,7 +117,15 @@ func (s *Shard) joinNewMember(g *group, c Command, req *kmsg.JoinGroupRequest) {
 	switch {
 	case req.InstanceID != nil:
 		if old, ok := g.classic.static[*req.InstanceID]; ok {
-			s.replaceStatic(g, c, req, g.classic.members[old], id)
+			m := g.classic.members[old]
+			if !s.returnFits(g, req, m, id) {
+				s.renewSession(m) // the return is undone, but the session has begun anew
+				resp := g.classic.joined(req, m)
+				resp.ErrorCode, resp.MemberID, resp.Members = errUnknownServerError, "", nil
+				s.reply(c.Ticket, resp)
+				return
+			}
+			s.replaceStatic(g, c, req, m, id)
 			return
 		}
 		s.addMember(g, c, req, id)
@@ -248,7 +275,7 @@ func (s *Shard) replaceStatic(g *group, c Command, req *kmsg.JoinGroupRequest, m
 	group.update(m, req)
 	group.parkJoin(m, c.Ticket, req)
 
-	if group.state != classicStable || group.protocol == nil || group.vote() != *group.protocol {
+	if !group.returnsInStable() {
 		s.rebalanceOrCheckJoin(g, fmt.Sprintf("static member %s came back", *m.instanceID))
 		return
 	}
@@ -265,6 +292,28 @@ func (s *Shard) replaceStatic(g *group, c Command, req *kmsg.JoinGroupRequest, m
 		resp.LeaderID, resp.Members = formerLeader, nil
 		return resp
 	})
+}
+
+// returnsInStable says that the others need not know of a static member's return: the group is Stable, and the vote is what it was. The member's new
+// protocols must count already.
+func (c *classicGroup) returnsInStable() bool {
+	return c.state == classicStable && c.protocol != nil && c.vote() == *c.protocol
+}
+
+// returnFits says whether the record that a static member's return writes fits into a batch.
+func (s *Shard) returnFits(g *group, req *kmsg.JoinGroupRequest, m *classicMember, id string) bool {
+	c := g.classic
+	was, leader := *m, c.leader
+	c.update(m, req)
+	if m.id = id; leader == was.id {
+		c.leader = id
+	}
+	fits := !c.returnsInStable() || s.fits([]Record{groupRecord(g, c.assignments())})
+	c.count(m, -1)
+	m.id, m.protocols, m.sessionTimeout, m.rebalanceTimeout = was.id, was.protocols, was.sessionTimeout, was.rebalanceTimeout
+	c.count(m, 1)
+	c.leader = leader
+	return fits
 }
 
 // joined is the answer of a join in the current generation. Only the leader gets the members.

@@ -93,14 +93,20 @@ func (s *Shard) noteSynced(c *classicGroup, m *classicMember) {
 }
 
 // leaderSynced stores the leader's assignment and makes the group Stable. Members that the leader left out get an empty
-// assignment, ids that are no members are dropped.
+// assignment, ids that are no members are dropped. If the log can't take it all syncs fail and the members begin anew.
 func (s *Shard) leaderSynced(g *group, req *kmsg.SyncGroupRequest) {
 	c := g.classic
 	assignments := make(map[string][]byte, len(req.GroupAssignment))
 	for _, a := range req.GroupAssignment {
 		assignments[a.MemberID] = bytes.Clone(a.MemberAssignment)
 	}
-	s.write(groupRecord(g, assignments)) // sets the members' assignments
+	record := groupRecord(g, assignments)
+	if !s.fits([]Record{record}) {
+		s.answerSyncs(g, errUnknownServerError)
+		s.prepareRebalance(g, "the leader's assignment is larger than a record may be")
+		return
+	}
+	s.write(record) // sets the members' assignments
 	s.become(c, classicStable)
 	s.emit(c.leaderEvent(g, EventStable).because("the leader's assignment is stored"))
 	s.beginSecondRound(g)

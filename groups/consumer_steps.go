@@ -60,6 +60,9 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 	b.tx.onDone = append(b.tx.onDone, func() { s.maybeResolve(g, resolved, b.client.Principal, b.newExpression) })
 	if g.assignmentEpoch < g.groupEpoch {
 		if s.cfg.Prompt {
+			if r := b.tx.tooLarge(); r != nil {
+				return r
+			}
 			b.tx.commit()
 			g.waiting = append(g.waiting, b)
 			s.markChanged(g)
@@ -96,6 +99,9 @@ func (s *Shard) finishBeat(b *beat) *refusal {
 			changed = true
 			b.tx.putCurrent(m.id, next)
 		}
+	}
+	if r := b.tx.tooLarge(); r != nil {
+		return r
 	}
 	b.tx.commit()
 	if changed {

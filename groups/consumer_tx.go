@@ -51,11 +51,17 @@ func (t *consumerTx) add(r Record) {
 	t.records = append(t.records, r)
 }
 
+// tooLarge refuses the request whose records don't fit into one batch; the caller rolls them back.
+func (t *consumerTx) tooLarge() *refusal {
+	if t.s.fits(t.records) {
+		return nil
+	}
+	return broken("its %d records do not fit into a batch", len(t.records))
+}
+
 // commit makes the records a batch of the step's effects.
 func (t *consumerTx) commit() {
-	if len(t.records) > 0 {
-		t.s.fx.Batches = append(t.s.fx.Batches, Batch{Records: t.records, ProducerID: -1})
-	}
+	t.s.addBatch(t.records)
 	done := t.onDone
 	t.records, t.undo, t.onDone = nil, nil, nil
 	for _, f := range done {

@@ -338,6 +338,9 @@ func (s *Shard) downgradeForStatic(b *beat, group *group, m *consumerMember, att
 		}
 	}
 	c := s.downgrade(b.tx, group, generation, nil, m.id, rebalance, dropped...)
+	if r := b.tx.tooLarge(); r != nil {
+		return r.code
+	}
 	b.tx.commit()
 	resp := req.ResponseKind().(*kmsg.JoinGroupResponse)
 	resp.MemberID, resp.ProtocolType, resp.Protocol = b.member, kmsg.StringPtr(consumerProtocolType), kmsg.StringPtr(req.Protocols[0].Name)

@@ -1,6 +1,8 @@
 package groups
 
 import (
+	"encoding/binary"
+
 	"github.com/fakekafka/fakekafka/internal/records"
 )
 
@@ -14,7 +16,49 @@ func (s *Shard) write(batch ...Record) {
 		s.apply(s.nextOffset, r)
 		s.nextOffset++
 	}
-	s.fx.Batches = append(s.fx.Batches, Batch{Records: batch, ProducerID: -1})
+	s.addBatch(batch)
+}
+
+// addBatch makes records, applied before, a batch of the step's effects. What need not stand in the log as a whole, such as the tombstones of many
+// offsets, may be more than a batch can hold, and becomes several.
+func (s *Shard) addBatch(batch []Record) {
+	for len(batch) > 0 {
+		n := len(batch)
+		for n > 1 && !s.fits(batch[:n]) {
+			n /= 2
+		}
+		s.fx.Batches = append(s.fx.Batches, Batch{Records: batch[:n:n], ProducerID: -1})
+		batch = batch[n:]
+	}
+}
+
+// fits says whether records can stand in one batch of the log. A request whose records must, and don't fit, fails with UNKNOWN_SERVER_ERROR and changes
+// nothing: this is asked before they are applied.
+func (s *Shard) fits(batch []Record) bool {
+	return s.deps.MaxBatchBytes == nil || batchBytes(batch) <= s.deps.MaxBatchBytes()
+}
+
+// batchBytes is the size of a batch of format 2, not compressed, with these records and one timestamp.
+func batchBytes(batch []Record) int {
+	const header = 61
+	field := func(b []byte) int { return varintBytes(len(b)) + len(b) }
+	size := header
+	for i, r := range batch {
+		n := 3 + varintBytes(i) + field(r.Key) // attributes, the timestamp's delta and the number of headers are a byte each
+		if r.Value == nil {
+			n++ // length -1
+		} else {
+			n += field(r.Value)
+		}
+		size += varintBytes(n) + n
+	}
+	return size
+}
+
+// varintBytes is how long a number is in zigzag form.
+func varintBytes(n int) int {
+	var b [binary.MaxVarintLen64]byte
+	return binary.PutVarint(b[:], int64(n))
 }
 
 // writePending is write for the offsets of a transaction.

@@ -170,10 +170,15 @@ func (s *Shard) commitOffsets(commit commitRequest, expire int64) {
 		commit.refuse(code)
 		return
 	}
-	s.write(s.offsetRecords(commit, expire)...)
+	batch := s.offsetRecords(commit, expire)
+	if s.fits(batch) {
+		s.write(batch...)
+	} else {
+		commit.refuse(errUnknownServerError)
+	}
 	if g != nil && g.classic != nil && g.classic.state != classicEmpty {
 		if m := g.classic.members[commit.memberID]; m != nil {
-			s.renewSession(m)
+			s.renewSession(m) // that it may commit was found before the log was asked
 		}
 	}
 	s.emitCommits(commit, EventCommitted)
@@ -188,10 +193,16 @@ func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 		if code == errNone {
 			_, code = s.checkCommit(commit)
 		}
+		var batch []Record
+		if code == errNone {
+			if batch = s.offsetRecords(commit, -1); !s.fits(batch) {
+				code = errUnknownServerError
+			}
+		}
 		if code != errNone {
 			commit.refuse(code)
 		} else {
-			s.writePending(req.ProducerID, req.ProducerEpoch, s.offsetRecords(commit, -1)...)
+			s.writePending(req.ProducerID, req.ProducerEpoch, batch...)
 			s.emitCommits(commit, EventOffsetsPending)
 			s.transactionOpened(s.groups[commit.group], commit.memberID)
 		}

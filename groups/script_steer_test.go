@@ -18,6 +18,7 @@ func (w *script) config() error {
 	w.cfg.MinSessionTimeout = w.duration("min-session", w.cfg.MinSessionTimeout)
 	w.cfg.OffsetMetadataMaxBytes = w.number("metadata-max", w.cfg.OffsetMetadataMaxBytes)
 	w.cfg.OffsetsRetention = w.duration("retention", w.cfg.OffsetsRetention)
+	w.batchMax = w.number("batch-max", w.batchMax)
 	w.cfg.InitialRebalanceDelaySet = w.has("delay-set")
 	w.cfg.Prompt = w.cfg.Prompt || w.has("prompt")
 	w.shard.SetConfig(w.cfg)

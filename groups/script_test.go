@@ -36,7 +36,7 @@ func TestScripts(t *testing.T) {
 
 // scriptCommands are what a script can do. A client is named by its client id; what it knows (member id, generation) is kept for it.
 var scriptCommands = map[string]func(*script) error{
-	// config [initial-delay=3s] [delay-set] [prompt] [max-size=2] [min-session=6s] [retention=168h] [metadata-max=4096]
+	// config [initial-delay=3s] [delay-set] [prompt] [max-size=2] [min-session=6s] [retention=168h] [metadata-max=4096] [batch-max=4000]
 	"config": (*script).config,
 	// topic foo [partitions=3]: creates or grows it. Without partitions: deletes it.
 	"topic": (*script).topic,
@@ -89,18 +89,20 @@ type script struct {
 	t *testing.T
 	d *datadriven.TestData
 
-	cfg     Config
-	shard   *Shard
-	now     time.Time
-	start   time.Time
-	meta    *fakeMetadata
-	log     []loggedRecord
-	tickets map[Ticket]*scriptClient
-	next    Ticket
-	clients map[string]*scriptClient
-	aliases []string // pairs for strings.NewReplacer: member id, alias
-	out     strings.Builder
-	said    time.Time // the last deadline printed
+	cfg Config
+	// batchMax is the largest batch that the log takes.
+	batchMax int
+	shard    *Shard
+	now      time.Time
+	start    time.Time
+	meta     *fakeMetadata
+	log      []loggedRecord
+	tickets  map[Ticket]*scriptClient
+	next     Ticket
+	clients  map[string]*scriptClient
+	aliases  []string // pairs for strings.NewReplacer: member id, alias
+	out      strings.Builder
+	said     time.Time // the last deadline printed
 }
 
 // loggedRecord is a record of the script's log, or a marker.
@@ -122,11 +124,12 @@ type scriptClient struct {
 
 func newScript() *script {
 	w := &script{
-		cfg:     DefaultConfig(),
-		now:     time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		meta:    &fakeMetadata{byName: map[string]Topic{}},
-		tickets: map[Ticket]*scriptClient{},
-		clients: map[string]*scriptClient{},
+		cfg:      DefaultConfig(),
+		batchMax: 1 << 20,
+		now:      time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		meta:     &fakeMetadata{byName: map[string]Topic{}},
+		tickets:  map[Ticket]*scriptClient{},
+		clients:  map[string]*scriptClient{},
 	}
 	w.start = w.now
 	w.shard = w.newShard()
@@ -135,7 +138,7 @@ func newScript() *script {
 }
 
 func (w *script) newShard() *Shard {
-	return NewShard(w.cfg, Deps{Rand: rand.New(rand.NewPCG(1, uint64(len(w.log)))), Metadata: w.meta})
+	return NewShard(w.cfg, Deps{Rand: rand.New(rand.NewPCG(1, uint64(len(w.log)))), Metadata: w.meta, MaxBatchBytes: func() int { return w.batchMax }})
 }
 
 // trace is what the command led to.

@@ -129,6 +129,8 @@ type Deps struct {
 	Partition int32      // of __consumer_offsets
 	Rand      *rand.Rand // member ids; seeded by the driver
 	Metadata  Metadata   // the first picture; later ones come by Shard.MetadataChanged
+	// MaxBatchBytes is the size of the largest batch that the log takes now, its header included; nil: no batch is too large.
+	MaxBatchBytes func() int
 	// MayDescribe says whether a principal may DESCRIBE a topic; nil: everybody may.
 	MayDescribe func(principal, topic string) bool
 }

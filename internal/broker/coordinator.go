@@ -224,6 +224,8 @@ func (co *coordinator) load(now time.Time, p *partition, node int32) {
 		Partition: p.index,
 		Rand:      &sh.random,
 		Metadata:  groupsMetadata{co.c.meta.Load()},
+
+		MaxBatchBytes: p.maxBatchBytes,
 	})
 	if err := co.replay(p, sh.Shard); err != nil {
 		co.c.bug("the log of %s-%d can't be read back: %v", offsetsTopic, p.index, err)

@@ -55,6 +55,14 @@ func (p *partition) appendInternal(now time.Time, batch []byte) error {
 	return nil
 }
 
+// maxBatchBytes is the size of the largest batch that the log takes.
+func (p *partition) maxBatchBytes() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cfg := p.log.Config()
+	return min(cfg.MaxMessageBytes, cfg.SegmentBytes)
+}
+
 // update runs fn on the log and tells who watches it: whatever is not an append (markers, retention, truncation).
 func (p *partition) update(fn func(*partitionlog.Log)) {
 	p.mu.Lock()
