@@ -1,0 +1,19 @@
+// Command sidebyside sends the same random requests to a live Apache Kafka and to fakekafka, and compares the answers.
+//
+//	clienttests/reference/apache-kafka/start.sh DIR 29092 group.consumer.assignment.interval.ms=0 &
+//	go run ./clienttests/sidebyside -kafka 127.0.0.1:29092 [-areas classic,log] [-for 60s] [-seed 1] [-v]
+//
+// fakekafka is started by the program itself, with Kafka's timings. An area (area_*.go) is a kind of sequence: some thirty requests on
+// the same few groups, transactions, topics or sessions, mostly sensible ones, with states, epochs and ids that earlier answers
+// gave, in random order and version. Then some fields are set to something else (fill.go) and some frames are damaged (mutate.go).
+//
+// A sequence is a seed: the same seed gives the same requests, but for what the broker itself chose (ids of topics, members, producers and
+// sessions), which is put in where it belongs on each side (world.go). Answers are compared field by field, up to a consistent
+// renaming of these ids (tree.go, compare.go). What differs by chance, by the clock or on purpose stands in one table (known.go).
+//
+// A difference is looked for again in a second run of its sequence, and only one that comes again counts. The sequence is then made shorter
+// while the difference stays (shrink.go), and printed: the seed, the requests decoded, the last one as hex, both answers, and
+// the first field that differs. To see it again:
+//
+//	go run ./clienttests/sidebyside -kafka 127.0.0.1:29092 -areas classic -seed 17 -n 1 -v
+package main

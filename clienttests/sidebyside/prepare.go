@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// prepare makes the area's topics and what else its requests count on.
+func (s *session) prepare() (*difference, error) {
+	worlds := []*world{s.kafka.world, s.ours.world}
+	create := kmsg.NewPtrCreateTopicsRequest()
+	create.Version, create.TimeoutMillis = 7, 9000
+	for _, name := range slices.Sorted(maps.Keys(s.area.topics)) {
+		t := kmsg.NewCreateTopicsRequestTopic()
+		t.Topic, t.NumPartitions, t.ReplicationFactor = s.kafka.world.prefix+name, s.area.parts, 1
+		for _, setting := range slices.Sorted(maps.Keys(s.area.topics[name])) {
+			t.Configs = append(t.Configs, kmsg.CreateTopicsRequestTopicConfig{Name: setting, Value: kmsg.StringPtr(s.area.topics[name][setting])})
+		}
+		create.Topics = append(create.Topics, t)
+		for _, w := range worlds {
+			w.topics = append(w.topics, t.Topic)
+		}
+	}
+	if d, err := s.prepared(create, create); d != nil || err != nil {
+		return d, err
+	}
+	if err := s.leaders(); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"g1", "g2", "c1", "e1", "x1", "x2"} { // a coordinator that loads answers nothing else
+		find := kmsg.NewPtrFindCoordinatorRequest()
+		find.Version, find.CoordinatorKey = 3, s.kafka.world.prefix+name
+		if name[0] == 'x' {
+			find.CoordinatorType = 1
+		}
+		if d, err := s.prepared(find, find); d != nil || err != nil {
+			return d, err
+		}
+	}
+	if s.area.setup == nil {
+		return nil, nil
+	}
+	for i := 0; ; i++ { // one after the other: each may use what the ones before have taught
+		qk, qo := s.area.setup(&gen{w: s.kafka.world}), s.area.setup(&gen{w: s.ours.world})
+		if i == len(qk) {
+			return nil, nil
+		}
+		if d, err := s.prepared(qk[i], qo[i]); d != nil || err != nil {
+			return d, err
+		}
+	}
+}
+
+// prepared makes one request of the preparation.
+func (s *session) prepared(qk, qo kmsg.Request) (*difference, error) {
+	d, err := s.ask(0, qk, qo, nil)
+	if d != nil {
+		d.step = -1
+	}
+	return d, err
+}
+
+// leaders waits until each broker leads the partitions of the new topics: metadata is a moment ahead of that.
+func (s *session) leaders() error {
+	q := kmsg.NewPtrListOffsetsRequest()
+	q.Version, q.ReplicaID = 5, -1
+	for _, name := range s.kafka.world.topics {
+		t := kmsg.NewListOffsetsRequestTopic()
+		t.Topic = name
+		for i := range s.area.parts {
+			p := kmsg.NewListOffsetsRequestTopicPartition()
+			p.Partition, p.Timestamp, p.CurrentLeaderEpoch = i, -1, -1
+			t.Partitions = append(t.Partitions, p)
+		}
+		q.Topics = append(q.Topics, t)
+	}
+	for _, on := range []*side{s.kafka, s.ours} {
+		for try := 0; ; try++ {
+			on.conns[0].send(frameOf(q))
+			r, err := decode(q, on.conns[0].await(answerLimit).frame)
+			if err != nil {
+				return fmt.Errorf("%s: ListOffsets: %w", on.addr, err)
+			}
+			if ready(r.(*kmsg.ListOffsetsResponse)) {
+				break
+			}
+			if try == 200 {
+				return fmt.Errorf("%s: no leader for new topics", on.addr)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	return nil
+}
+
+func ready(r *kmsg.ListOffsetsResponse) bool {
+	for _, t := range r.Topics {
+		for _, p := range t.Partitions {
+			if p.ErrorCode != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,364 @@
+package main
+
+import (
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	connections = 4
+	parkedAfter = 250 * time.Millisecond // without an answer from either broker
+	answerLimit = 3 * time.Second        // for the second answer when the first is there
+)
+
+// side is one of the two brokers in a sequence.
+type side struct {
+	addr  string
+	conns [connections]*conn
+	world *world
+	names *names
+}
+
+func newSide(addr, prefix string) (*side, error) {
+	s := &side{addr: addr, world: newWorld(prefix), names: newNames()}
+	for i := range s.conns {
+		if err := s.dial(i); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// dial replaces a connection.
+func (s *side) dial(i int) (err error) {
+	if s.conns[i] != nil {
+		s.conns[i].close()
+	}
+	s.conns[i], err = dial(s.addr)
+	return err
+}
+
+func (s *side) close() {
+	for _, c := range s.conns {
+		if c != nil {
+			c.close()
+		}
+	}
+}
+
+// session runs one sequence on both sides.
+type session struct {
+	area        *area
+	served      versions
+	kafka, ours *side
+	parked      [connections]*parkedRequest
+	trace       func(string) // hears of every request and its answer; may be nil
+	requests    int          // compared so far
+	known       map[string]int
+}
+
+// parkedRequest is one that neither broker has answered yet: a JoinGroup or SyncGroup that waits for others.
+type parkedRequest struct{ kafka, ours kmsg.Request }
+
+// difference is where the brokers part.
+type difference struct {
+	step             int // the last one sent; -1 in the preparation
+	request          kmsg.Request
+	frame            []byte
+	damage           []mutation
+	late             bool // the answer to an earlier request, that waited
+	prefix           string
+	kafka, ours      answer
+	where, want, got string
+}
+
+// key says what kind of difference it is: the same one comes again under the same key.
+func (d *difference) key() string {
+	return fmt.Sprintf("%s %s", kmsg.NameForKey(d.request.Key()), regexp.MustCompile(`\[\d+\]`).ReplaceAllString(d.where, "[]"))
+}
+
+func (d *difference) print() string {
+	var b strings.Builder
+	what := ""
+	for _, m := range d.damage {
+		what += "; " + m.text
+	}
+	if d.late {
+		what += "; the answer to an earlier request"
+	}
+	fmt.Fprintf(&b, "%s v%d%s\n  request %s\n  frame   %s\n  differs at %s: Kafka %.300s, fakekafka %.300s\n", kmsg.NameForKey(d.request.Key()), d.request.GetVersion(), what,
+		short(treeOf(d.request).String()), hex.EncodeToString(d.frame[:min(len(d.frame), 1000)]), d.where, short(d.want), short(d.got))
+	for _, a := range []struct {
+		name string
+		answer
+	}{{"Kafka", d.kafka}, {"fakekafka", d.ours}} {
+		text := a.what
+		if a.tree != nil {
+			text = a.tree.String()
+		}
+		fmt.Fprintf(&b, "  %-9s %s\n", a.name, short(text))
+	}
+	return strings.ReplaceAll(b.String(), d.prefix, "~")
+}
+
+// run makes the area's preparation and then the steps; it ends at the first difference. An error says that it couldn't be run at all.
+func (s *session) run(steps []step) (*difference, error) {
+	trace := s.trace
+	s.trace = nil
+	if d, err := s.prepare(); d != nil || err != nil {
+		return d, err
+	}
+	s.trace = trace
+	for i, st := range steps {
+		d, err := s.step(st)
+		if d == nil && err == nil {
+			d, err = s.collect()
+		}
+		if d != nil {
+			d.step = i
+		}
+		if d != nil || err != nil {
+			return d, err
+		}
+	}
+	return nil, nil
+}
+
+func (s *session) step(st step) (*difference, error) {
+	at := int(st.seed % connections)
+	for range connections {
+		if s.parked[at] == nil {
+			break
+		}
+		at = (at + 1) % connections
+	}
+	if s.parked[at] != nil { // all wait: one gives up
+		if err := s.redial(at); err != nil {
+			return nil, err
+		}
+	}
+	qk, hurt := s.area.request(st, s.kafka.world, s.served)
+	qo, _ := s.area.request(st, s.ours.world, s.served)
+	return s.ask(at, qk, qo, hurt)
+}
+
+// ask sends a request to both brokers and compares the answers.
+func (s *session) ask(at int, qk, qo kmsg.Request, hurt []mutation) (*difference, error) {
+	s.requests++
+	frame, oursFrame, hurt := mutated(frameOf(qk), frameOf(qo), hurt)
+	s.kafka.conns[at].send(frame)
+	s.ours.conns[at].send(oursFrame)
+	if len(hurt) > 0 {
+		if dk, do := readBack(frame, qk), readBack(oursFrame, qo); dk != nil && do != nil {
+			qk, qo = dk, do
+		}
+	}
+	waits := qk.Key() == int16(kmsg.JoinGroup) || qk.Key() == int16(kmsg.SyncGroup)
+	k, o := s.await(at, waits)
+	if waits && k.what == silent && o.what == silent {
+		s.say(qk, hurt, "waits")
+		s.parked[at] = &parkedRequest{qk, qo}
+		return nil, nil
+	}
+	ak, ao := s.kafka.read(k, qk), s.ours.read(o, qo)
+	for try := 0; try < 40 && passing(ak, ao); try++ { // each side asks again until it isn't busy
+		time.Sleep(25 * time.Millisecond)
+		if isBusy(ak) {
+			ak = s.kafka.again(at, qk, frame)
+		} else {
+			ao = s.ours.again(at, qo, oursFrame)
+		}
+	}
+	d := s.compare(at, qk, qo, ak, ao)
+	if d != nil {
+		d.frame, d.damage = frame, hurt
+	}
+	s.say(qk, hurt, ak.String())
+	if d == nil {
+		s.settle(qk, ak)
+	}
+	if ak.what != answered || ao.what != answered {
+		if err := s.redial(at); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func (a answer) String() string {
+	if a.tree == nil {
+		return a.what
+	}
+	return a.tree.String()
+}
+
+// await waits for both outcomes.
+func (s *session) await(at int, waits bool) (kafka, ours outcome) {
+	first := answerLimit
+	if waits {
+		first = parkedAfter
+	}
+	k, o := s.kafka.conns[at], s.ours.conns[at]
+	if ours = o.await(first); ours.what == silent {
+		if kafka = k.await(time.Millisecond); kafka.what != silent {
+			ours = o.await(answerLimit)
+		}
+		return kafka, ours
+	}
+	return k.await(answerLimit), ours
+}
+
+// again repeats a request on one side.
+func (s *side) again(at int, q kmsg.Request, frame []byte) answer {
+	s.conns[at].send(frame)
+	return s.read(s.conns[at].await(answerLimit), q)
+}
+
+// compare judges two answers, and lets the worlds learn from equal ones.
+func (s *session) compare(at int, qk, qo kmsg.Request, k, o answer) *difference {
+	where, want, got := differ(k, o)
+	if where == "" {
+		if k.what == answered && k.response != nil && o.response != nil {
+			s.kafka.world.learn(qk, k.response)
+			s.ours.world.learn(qo, o.response)
+		}
+		return nil
+	}
+	if row := onPurpose(qk, k, o, where); row != "" {
+		s.known[row]++
+		return nil
+	}
+	return &difference{request: qk, prefix: s.kafka.world.prefix, kafka: k, ours: o, where: where, want: want, got: got}
+}
+
+// collect looks whether requests that waited have been answered.
+func (s *session) collect() (*difference, error) {
+	if !slices.ContainsFunc(s.parked[:], func(p *parkedRequest) bool { return p != nil }) {
+		return nil, nil
+	}
+	time.Sleep(15 * time.Millisecond)
+	for at, p := range s.parked {
+		if p == nil {
+			continue
+		}
+		k, o := s.kafka.conns[at].await(time.Millisecond), s.ours.conns[at].await(time.Millisecond)
+		if k.what == silent && o.what == silent {
+			continue
+		}
+		if k.what == silent {
+			k = s.kafka.conns[at].await(answerLimit)
+		}
+		if o.what == silent {
+			o = s.ours.conns[at].await(answerLimit)
+		}
+		s.parked[at] = nil
+		ak, ao := s.kafka.read(k, p.kafka), s.ours.read(o, p.ours)
+		s.say(p.kafka, nil, "after all: "+ak.String())
+		if d := s.compare(at, p.kafka, p.ours, ak, ao); d != nil {
+			d.late = true
+			return d, nil
+		}
+		if ak.what != answered || ao.what != answered {
+			if err := s.redial(at); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+func (s *session) redial(at int) error {
+	s.parked[at] = nil
+	if err := s.kafka.dial(at); err != nil {
+		return err
+	}
+	return s.ours.dial(at)
+}
+
+// busy are the codes of a broker that is still at something: a coordinator that loads, a transaction that ends.
+var busy = regexp.MustCompile(`ErrorCode:(14|15|16|51)\b`)
+
+func isBusy(a answer) bool { return a.tree != nil && busy.MatchString(a.tree.String()) }
+
+// passing tells whether two answers differ for now only.
+func passing(k, o answer) bool {
+	where, _, _ := differ(k, o)
+	return where != "" && isBusy(k) != isBusy(o)
+}
+
+// settle waits after what a broker finishes behind its answer, so that the next request finds it finished.
+func (s *session) settle(q kmsg.Request, a answer) {
+	switch q := q.(type) {
+	case *kmsg.EndTxnRequest:
+		s.settleTransaction(q.TransactionalID)
+	case *kmsg.InitProducerIDRequest:
+		if q.TransactionalID != nil {
+			s.settleTransaction(*q.TransactionalID)
+		}
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		if q.SubscribedTopicRegex != nil && a.what == answered { // topics are matched by a thread of its own
+			time.Sleep(100 * time.Millisecond)
+		}
+	case *kmsg.CreateTopicsRequest, *kmsg.DeleteTopicsRequest, *kmsg.CreatePartitionsRequest, *kmsg.IncrementalAlterConfigsRequest, *kmsg.AlterConfigsRequest,
+		*kmsg.AlterClientQuotasRequest, *kmsg.AlterUserSCRAMCredentialsRequest: // the controller answers before the broker has read its log
+		time.Sleep(80 * time.Millisecond)
+	case *kmsg.WriteTxnMarkersRequest:
+		time.Sleep(30 * time.Millisecond)
+	}
+}
+
+// settleTransaction waits until the transaction's markers are written.
+func (s *session) settleTransaction(id string) {
+	q := kmsg.NewPtrDescribeTransactionsRequest()
+	q.TransactionalIDs = []string{id}
+	for _, on := range []*side{s.kafka, s.ours} {
+		c, err := dial(on.addr)
+		if err != nil {
+			return // the next request says so
+		}
+		for range 80 {
+			c.send(frameOf(q))
+			o := c.await(answerLimit)
+			r, err := decode(q, o.frame)
+			if err != nil {
+				break
+			}
+			states := r.(*kmsg.DescribeTransactionsResponse).TransactionStates
+			if len(states) == 0 || !strings.HasPrefix(states[0].State, "Prepare") {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		c.close()
+	}
+}
+
+func (s *session) say(q kmsg.Request, hurt []mutation, answer string) {
+	if s.trace == nil {
+		return
+	}
+	text := fmt.Sprintf("%s v%d %s", kmsg.NameForKey(q.Key()), q.GetVersion(), treeOf(q))
+	for _, m := range hurt {
+		text += "; " + m.text
+	}
+	s.trace(strings.ReplaceAll(fmt.Sprintf("%s\n    -> %s", short(text), short(answer)), s.kafka.world.prefix, "~"))
+}
+
+// repeats is a text that repeats one letter, or a zero byte, very often.
+var repeats = regexp.MustCompile(`n{100,}|m{100,}|(00){40,}`)
+
+// short prints a long text so that a reader sees what it is.
+func short(s string) string {
+	s = repeats.ReplaceAllStringFunc(s, func(r string) string { return fmt.Sprintf("%s...(%d)", r[:2], len(r)) })
+	if len(s) > 1500 {
+		s = s[:1500] + "..."
+	}
+	return s
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"encoding/binary"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// world is what one broker has told so far in a sequence. Two brokers that answer alike have worlds of the same shape: the n-th member of a
+// group has another id on each, but is the same member. So one recipe (gen) makes the same request for both.
+type world struct {
+	prefix    string // of every name in the sequence
+	topics    []string
+	ids       map[string][16]byte // of topics
+	members   map[string][]*member
+	producers map[string]*producer // by transactional id; without one by a name of ours
+	session   struct{ id, epoch int32 }
+	deleted   map[string]bool // topics
+}
+
+// member is a group's member of either protocol.
+type member struct {
+	id       string
+	instance *string
+	epoch    int32                                     // or generation
+	topics   []kmsg.ConsumerGroupHeartbeatRequestTopic // that it was last assigned
+}
+
+type producer struct {
+	id    int64
+	epoch int16
+	next  map[partition]int32 // sequence numbers
+}
+
+type partition struct {
+	topic string
+	index int32
+}
+
+func newWorld(prefix string) *world {
+	return &world{prefix: prefix, ids: map[string][16]byte{}, members: map[string][]*member{}, producers: map[string]*producer{}, deleted: map[string]bool{}}
+}
+
+// learn takes from an answer what later requests are made of.
+func (w *world) learn(request kmsg.Request, response kmsg.Response) {
+	switch a := response.(type) {
+	case *kmsg.CreateTopicsResponse:
+		for _, t := range a.Topics {
+			if t.ErrorCode == 0 && t.TopicID != [16]byte{} {
+				w.ids[t.Topic] = t.TopicID
+			}
+		}
+	case *kmsg.DeleteTopicsResponse:
+		for _, t := range a.Topics {
+			if t.ErrorCode == 0 && t.Topic != nil {
+				w.deleted[*t.Topic] = true
+			}
+		}
+	case *kmsg.JoinGroupResponse:
+		q := request.(*kmsg.JoinGroupRequest)
+		w.joined(q.Group, a.MemberID, q.InstanceID, a.Generation)
+	case *kmsg.ConsumerGroupHeartbeatResponse:
+		w.heartbeat(request.(*kmsg.ConsumerGroupHeartbeatRequest), a)
+	case *kmsg.InitProducerIDResponse:
+		if q := request.(*kmsg.InitProducerIDRequest); a.ErrorCode == 0 {
+			name := "idempotent"
+			if q.TransactionalID != nil {
+				name = *q.TransactionalID
+			}
+			w.producers[name] = &producer{a.ProducerID, a.ProducerEpoch, map[partition]int32{}}
+		}
+	case *kmsg.EndTxnResponse: // from v5 on every transaction has an epoch of its own
+		if p := w.producers[request.(*kmsg.EndTxnRequest).TransactionalID]; p != nil && a.ErrorCode == 0 && a.Version >= 5 && a.ProducerID >= 0 {
+			w.producers[request.(*kmsg.EndTxnRequest).TransactionalID] = &producer{a.ProducerID, a.ProducerEpoch, map[partition]int32{}}
+		}
+	case *kmsg.ProduceResponse:
+		w.produced(request.(*kmsg.ProduceRequest), a)
+	case *kmsg.FetchResponse:
+		w.fetched(request.(*kmsg.FetchRequest), a)
+	}
+}
+
+func (w *world) joined(group, id string, instance *string, epoch int32) {
+	if id == "" {
+		return
+	}
+	for _, m := range w.members[group] {
+		if m.id == id {
+			m.instance = instance
+			if epoch >= 0 {
+				m.epoch = epoch
+			}
+			return
+		}
+	}
+	w.members[group] = append(w.members[group], &member{id: id, instance: instance, epoch: epoch})
+}
+
+func (w *world) heartbeat(q *kmsg.ConsumerGroupHeartbeatRequest, a *kmsg.ConsumerGroupHeartbeatResponse) {
+	if a.ErrorCode != 0 || a.MemberID == nil {
+		return
+	}
+	w.joined(q.Group, *a.MemberID, q.InstanceID, a.MemberEpoch)
+	for _, m := range w.members[q.Group] {
+		if m.id != *a.MemberID {
+			continue
+		}
+		if a.MemberEpoch <= 0 {
+			m.epoch, m.topics = a.MemberEpoch, nil
+		}
+		if a.Assignment != nil {
+			m.topics = nil
+			for _, t := range a.Assignment.Topics {
+				m.topics = append(m.topics, kmsg.ConsumerGroupHeartbeatRequestTopic{TopicID: t.TopicID, Partitions: t.Partitions})
+			}
+		}
+	}
+}
+
+func (w *world) produced(q *kmsg.ProduceRequest, a *kmsg.ProduceResponse) {
+	for i, t := range a.Topics {
+		for k, p := range t.Partitions {
+			if p.ErrorCode != 0 || i >= len(q.Topics) || k >= len(q.Topics[i].Partitions) || len(q.Topics[i].Partitions[k].Records) < batchHeader {
+				continue
+			}
+			b := q.Topics[i].Partitions[k].Records
+			id, sequence := int64(binary.BigEndian.Uint64(b[atProducerID:])), int32(binary.BigEndian.Uint32(b[atSequence:]))
+			for _, of := range w.producers {
+				if of.id == id && sequence >= 0 {
+					of.next[partition{w.topicOf(q.Topics[i].Topic, q.Topics[i].TopicID), p.Partition}] = sequence + 1 + int32(binary.BigEndian.Uint32(b[atLastDelta:]))
+				}
+			}
+		}
+	}
+}
+
+func (w *world) fetched(q *kmsg.FetchRequest, a *kmsg.FetchResponse) {
+	switch {
+	case a.ErrorCode != 0 || a.Version < 7:
+	case q.SessionEpoch == 0:
+		w.session.id, w.session.epoch = a.SessionID, 1
+	case q.SessionEpoch > 0 && q.SessionID == w.session.id:
+		w.session.epoch = q.SessionEpoch + 1
+	}
+}
+
+// topicOf names a topic that a request named or meant by its id.
+func (w *world) topicOf(name string, id [16]byte) string {
+	for n, have := range w.ids {
+		if have == id {
+			return n
+		}
+	}
+	return name
+}
