@@ -60,8 +60,8 @@ type CompactResult struct {
 }
 
 // Compact runs one pass of the cleaner, due or not. The active segment is never touched: Roll first to include it. Offsets and
-// the log start stay. It fails on a log whose policy does not contain compact, and on one with records that can't be read: that log is not
-// Cleanable any more.
+// the log start stay. It fails on a log whose policy does not contain compact, and on one with records that can't be read, or written again as
+// they are: that log is not Cleanable any more.
 func (l *Log) Compact(now int64, c *Codecs) (result CompactResult, err error) {
 	if !l.cfg.CleanupCompact {
 		return CompactResult{}, errors.New("partitionlog: cleanup.policy does not contain compact")
@@ -307,11 +307,24 @@ func (p *compaction) filter(b Batch, discard, emptyTxn, keepEmpty bool) (Batch, 
 	if b.TimestampType() == LogAppendTime {
 		h.maxTimestamp = b.MaxTimestamp()
 	}
+	// What a broker keeps as it is it need not be able to write.
+	fails := unwritable(b)
 	plain := make([]byte, headerSize, len(b)+headerSize)
+	written, last := 0, int32(0)
 	if err := walk(func(rec *rawRecord) {
+		switch {
+		case written > 0 && rec.offsetDelta <= last:
+			fails = fmt.Sprintf("has a record with offset delta %d behind one with %d", rec.offsetDelta, last)
+		case rec.timestamp(b) < noTimestamp:
+			fails = fmt.Sprintf("has a record with timestamp %d", rec.timestamp(b))
+		}
+		written, last = written+1, rec.offsetDelta
 		plain = appendRaw(plain, rec.offsetDelta, rec.timestamp(b)-h.baseTimestamp, rec)
 	}); err != nil {
 		return nil, err
+	}
+	if fails != "" {
+		return nil, errors.New("the batch is to be written anew and " + fails)
 	}
 	out := plain
 	if b.Codec() != CodecNone {

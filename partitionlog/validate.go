@@ -348,14 +348,14 @@ func (l *Log) recompress(now int64, b Batch, target int, c *Codecs) (validated, 
 }
 
 // unwritable says what of a batch's producer fields lets a broker fail when it writes the batch anew, though it keeps such a
-// batch as it is. Only -1 means no producer: any other id needs an epoch and a sequence.
+// batch as it is. Only -1 means no producer: any other id needs an epoch and, but for a marker, a sequence.
 func unwritable(b Batch) string {
 	switch {
 	case b.ProducerID() == noProducerID && b.Transactional():
 		return "is transactional without a producer id"
 	case b.ProducerID() != noProducerID && b.ProducerEpoch() == noProducerEpoch:
 		return "has a producer id without an epoch"
-	case b.ProducerID() != noProducerID && b.BaseSequence() < 0:
+	case b.ProducerID() != noProducerID && b.BaseSequence() < 0 && !b.Control():
 		return "has a producer id without a sequence"
 	}
 	return ""
