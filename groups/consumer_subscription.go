@@ -2,12 +2,9 @@ package groups
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash"
 	"hash/fnv"
-	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strings"
 	"time"
@@ -96,49 +93,6 @@ func regexChange(g *consumerGroup, was, is string) (regexEffect, *refusal) {
 		e.dropped = was
 	}
 	return e, nil
-}
-
-func checkRegex(expression string) *refusal {
-	parsed, err := syntax.Parse(expression, syntax.Perl)
-	if err == nil {
-		_, err = wholeName(expression)
-	}
-	var why string
-	var se *syntax.Error
-	switch {
-	case errors.As(err, &se) && se.Code == syntax.ErrUnexpectedParen:
-		why = "regexp/syntax: internal error" // RE2J has no words for it
-	case errors.As(err, &se):
-		why = se.Code.String()
-	case err != nil:
-		why = err.Error()
-	case repeatsCaptureName(parsed):
-		why = "duplicate capture group name" // which Go lets pass
-	default:
-		return nil
-	}
-	return refuse(errInvalidRegularExpression, "SubscribedTopicRegex `%s` is not a valid regular expression: %s.", expression, why)
-}
-
-func repeatsCaptureName(r *syntax.Regexp) bool {
-	seen := make(map[string]bool)
-	for _, name := range r.CapNames() {
-		if name != "" && seen[name] {
-			return true
-		}
-		seen[name] = true
-	}
-	return false
-}
-
-// wholeName compiles an expression so that it has to match the whole name of a topic. It is written anew first: an open \Q would take
-// the end along.
-func wholeName(expression string) (*regexp.Regexp, error) {
-	parsed, err := syntax.Parse(expression, syntax.Perl)
-	if err != nil {
-		return nil, err
-	}
-	return regexp.Compile(`\A(?:` + parsed.String() + `)\z`)
 }
 
 // regexPause is how long a group's expressions are not resolved again, whatever happens. It spares a busy broker; with prompt

@@ -95,3 +95,17 @@ func TestDifferenceNoShareAndStreamsGroups(t *testing.T) {
 		wire.DescribeShareGroupOffsets, wire.AlterShareGroupOffsets, wire.DeleteShareGroupOffsets,
 	}, missing)
 }
+
+func TestDifferenceRegexesOfManyRepetitions(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{}))
+	find := kmsg.NewPtrFindCoordinatorRequest()
+	find.CoordinatorKey = "g"
+	cl.ask(find)
+	for _, expression := range []string{"(x{1000}){2}", "((x{10}){10}){11}", strings.Repeat("(", 1001) + "x" + strings.Repeat(")", 1001)} {
+		beat := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+		beat.Version, beat.Group, beat.MemberID, beat.RebalanceTimeoutMillis = 1, "g", "m", 1000
+		beat.Topics, beat.SubscribedTopicRegex = []kmsg.ConsumerGroupHeartbeatRequestTopic{}, &expression
+		require.Equal(t, int16(wire.InvalidRegularExpression), cl.ask(beat).(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode)
+	}
+}
