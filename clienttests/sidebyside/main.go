@@ -180,6 +180,7 @@ func (o *options) runTraced(a *area, served versions, seed uint64, steps []step,
 	defer ours.close()
 	s := &session{area: a, served: served, kafka: kafka, ours: ours, trace: trace, known: map[string]int{}}
 	d, err := s.run(steps)
+	s.cleanUp()
 	to.count(a, s)
 	return d, err
 }

@@ -55,6 +55,19 @@ func (s *session) prepare() (*difference, error) {
 	}
 }
 
+// cleanUp deletes the topics again, so that a long run doesn't slow the brokers down.
+func (s *session) cleanUp() {
+	for _, on := range []*side{s.kafka, s.ours} {
+		q := kmsg.NewPtrDeleteTopicsRequest()
+		q.Version, q.TopicNames, q.TimeoutMillis = 5, on.world.topics, 9000
+		if c, err := dial(on.addr); err == nil {
+			c.send(frameOf(q))
+			c.await(answerLimit)
+			c.close()
+		}
+	}
+}
+
 // prepared makes one request of the preparation.
 func (s *session) prepared(qk, qo kmsg.Request) (*difference, error) {
 	d, err := s.ask(0, qk, qo, nil)

@@ -110,12 +110,19 @@ var oddTexts = []string{" ", "a\x00b", "\xff\xfe", "\xed\xa0\x80", "\xed\xa0", "
 	"\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xed\xa0\x80\xed\xb0\x80", "é", "a/b", "a b", "*", "\xf0\x80\x80\x80z", "\xe0\x80\x80", "\xc3", "\t", "\u00a0",
 	"\u2003", "\ufeff", "[", "\n", strings.Repeat("m", 5000)}
 
-// oddNames stand alone. They are such that nothing can be made under them, or are there anyway.
+// oddNames stand alone. No topic can be made under them, or it is there anyway.
 var oddNames = []string{"", "", ".", "..", "/", "__consumer_offsets", "__transaction_state", "__cluster_metadata"}
 
-func (g *gen) oddText() string {
+func (g *gen) oddText(name string) string {
 	switch g.r.IntN(4) {
 	case 0:
+		switch name {
+		case "Group", "Groups", "GroupID", "TransactionalID", "TransactionalIDs", "TransactionID":
+			if g.key == 8 || g.key == 28 || g.percent(50) { // OffsetCommit and TxnOffsetCommit take a group without a name
+				return g.w.prefix
+			}
+			return ""
+		}
 		return pick(g.r, oddNames...)
 	case 1: // as long as a topic's name may be, and longer
 		return g.w.prefix + strings.Repeat("n", pick(g.r, 249, 250)-len(g.w.prefix))
@@ -126,7 +133,7 @@ func (g *gen) oddText() string {
 func (g *gen) text(name string) string {
 	r := g.r
 	if g.isOdd() {
-		return g.oddText()
+		return g.oddText(name)
 	}
 	topic := func() string { return g.some("t1", "t1", "t1", "t2", "t_a", "t.a", "new", "new2") }
 	switch name {
