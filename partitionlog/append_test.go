@@ -314,6 +314,19 @@ func TestCompressedRecordsThatDoNotDecode(t *testing.T) {
 	}
 }
 
+// What is wrong in the last record is said, though the checksum of the stream behind it is wrong as well: nobody got that far.
+func TestBadRecordBeforeABadChecksumOfItsStream(t *testing.T) {
+	t.Parallel()
+	plain := mustBatch(t, testRecords(2, t0), BatchOptions{})
+	plain[len(plain)-1] = 0x7f // -64 headers
+	packed, err := new(Codecs).pack(nil, CodecGzip, 0, plain[headerSize:])
+	require.NoError(t, err)
+	packed[len(packed)-5]++
+	_, refused := newTestLog().Append(t0, compressedBatch(CodecGzip, 2, packed), AppendOptions{})
+	require.NotNil(t, refused)
+	require.Equal(t, CodeInvalidRecord, refused.Code)
+}
+
 func TestSegmentsRoll(t *testing.T) {
 	t.Parallel()
 	size := len(mustBatch(t, testRecords(1, t0), BatchOptions{}))

@@ -166,11 +166,10 @@ func (r *recordReader) skipField() (size int32, err error) {
 func (r *recordReader) skip(n int) error {
 	for n > 0 {
 		if r.pos == len(r.buf) {
-			if err := r.want(1); err != nil {
-				return err
-			}
-			if r.pos == len(r.buf) {
+			if err := r.fill(); err == io.EOF {
 				return badRecords("they end inside a record")
+			} else if err != nil {
+				return err
 			}
 		}
 		m := min(n, len(r.buf)-r.pos)
@@ -180,40 +179,33 @@ func (r *recordReader) skip(n int) error {
 	return nil
 }
 
-func (r *recordReader) varint() (int32, error) {
-	if err := r.want(5); err != nil {
-		return 0, err
-	}
-	v, n := readVarint(r.buf[r.pos:])
-	if n == 0 {
-		return 0, badRecords("a number in a record does not end")
-	}
-	r.pos += n
-	return v, nil
+func (r *recordReader) varint() (v int32, err error) {
+	err = r.number(5, func(b []byte) (n int) { v, n = readVarint(b); return n })
+	return v, err
 }
 
-func (r *recordReader) varlong() (int64, error) {
-	if err := r.want(10); err != nil {
-		return 0, err
-	}
-	v, n := readVarlong(r.buf[r.pos:])
-	if n == 0 {
-		return 0, badRecords("a number in a record does not end")
-	}
-	r.pos += n
-	return v, nil
+func (r *recordReader) varlong() (v int64, err error) {
+	err = r.number(10, func(b []byte) (n int) { v, n = readVarlong(b); return n })
+	return v, err
 }
 
-// want brings n bytes, or as many as there are.
-func (r *recordReader) want(n int) error {
-	for len(r.buf)-r.pos < n {
-		if err := r.fill(); err == io.EOF {
+// number reads a number of at most so many bytes. It brings only those that it needs: what stands behind them may be what can't be unpacked.
+func (r *recordReader) number(most int, read func([]byte) int) error {
+	for {
+		b := r.buf[r.pos:]
+		if n := read(b); n > 0 {
+			r.pos += n
 			return nil
+		}
+		if len(b) >= most {
+			return badRecords("a number in a record does not end")
+		}
+		if err := r.fill(); err == io.EOF {
+			return badRecords("a number in a record does not end")
 		} else if err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // atEnd reports whether nothing is left.
