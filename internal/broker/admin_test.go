@@ -365,18 +365,38 @@ func TestDeletingTheOffsetsTopic(t *testing.T) {
 
 // The differences from Apache Kafka in this file's requests that are kept on purpose: clienttests/DIFFERENCES.md.
 
-func TestDifferenceNoDocumentation(t *testing.T) {
+// sarama's own tests of its admin client want a text. A logger's is the default of the field, whether it was asked for or not.
+func TestDifferenceDocumentationOfSettings(t *testing.T) {
 	t.Parallel()
 	cl := dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}}))
-	req := kmsg.NewPtrDescribeConfigsRequest()
-	req.Version, req.IncludeDocumentation = 4, true
-	r := kmsg.NewDescribeConfigsRequestResource()
-	r.ResourceType, r.ResourceName = kmsg.ConfigResourceTypeTopic, "t"
-	req.Resources = append(req.Resources, r)
-	configs := cl.ask(req).(*kmsg.DescribeConfigsResponse).Resources[0].Configs
-	require.NotEmpty(t, configs)
-	for _, c := range configs {
-		require.Nil(t, c.Documentation, c.Name)
+	describe := func(kind kmsg.ConfigResourceType, name string, documentation bool) []kmsg.DescribeConfigsResponseResourceConfig {
+		req := kmsg.NewPtrDescribeConfigsRequest()
+		req.Version, req.IncludeDocumentation = 4, documentation
+		r := kmsg.NewDescribeConfigsRequestResource()
+		r.ResourceType, r.ResourceName = kind, name
+		req.Resources = append(req.Resources, r)
+		configs := cl.ask(req).(*kmsg.DescribeConfigsResponse).Resources[0].Configs
+		require.NotEmpty(t, configs)
+		return configs
+	}
+	for kind, name := range map[kmsg.ConfigResourceType]string{
+		kmsg.ConfigResourceTypeTopic: "t", kmsg.ConfigResourceTypeBroker: "1", kmsg.ConfigResourceTypeClientMetrics: "m", kmsg.ConfigResourceTypeGroupConfig: "g",
+	} {
+		for _, c := range describe(kind, name, true) {
+			require.NotNil(t, c.Documentation, c.Name)
+			require.NotEmpty(t, *c.Documentation, c.Name)
+			if c.Name == "cleanup.policy" {
+				require.Equal(t, `Type: list. Kafka's default: "delete". Valid: [compact, delete]. What it does stands in the documentation of Apache Kafka.`, *c.Documentation)
+			}
+		}
+		for _, c := range describe(kind, name, false) {
+			require.Nil(t, c.Documentation, c.Name)
+		}
+	}
+	for _, asked := range []bool{true, false} {
+		for _, c := range describe(kmsg.ConfigResourceTypeBrokerLogger, "1", asked) {
+			require.Equal(t, "", *c.Documentation, c.Name)
+		}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 // DescribeConfigs, key 32, versions 1-4.
 //   v1: synonyms (KIP-226); v3: types and documentation (KIP-569); v4: flexible.
-// Documentation is always null: Kafka's texts are not ours to hand out.
+// The documentation of a setting is a text of ours: Kafka's are not ours to hand out.
 
 func (r *request) describeConfigs() (answer, error) {
 	req := r.body.(*kmsg.DescribeConfigsRequest)
@@ -46,6 +46,11 @@ func (c *Cluster) describeResource(node int32, req *kmsg.DescribeConfigsRequest,
 		o := kmsg.NewDescribeConfigsResponseResourceConfig()
 		o.Name, o.Value, o.ReadOnly, o.IsSensitive = e.Name, e.Value, e.ReadOnly, e.Sensitive
 		o.Source, o.ConfigType = kmsg.ConfigSource(e.Source), kmsg.ConfigType(e.Type)
+		if res.ResourceType == kmsg.ConfigResourceTypeBrokerLogger {
+			o.Documentation = kmsg.StringPtr("") // the default of the field, asked for or not
+		} else if req.IncludeDocumentation {
+			o.Documentation = e.Documentation()
+		}
 		if req.IncludeSynonyms {
 			for _, s := range e.Synonyms {
 				syn := kmsg.NewDescribeConfigsResponseResourceConfigConfigSynonym()

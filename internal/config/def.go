@@ -38,6 +38,7 @@ type def struct {
 	internal bool    // not shown unless set
 	mode     updateMode
 	valid    validator
+	allowed  string // what valid lets pass, in Kafka's notation
 	// emptyEntries: a list whose entries may be empty although it has a validator.
 	emptyEntries bool
 	// brokers are the broker settings a topic or group setting is taken from
@@ -84,7 +85,7 @@ func parseTable(table string, row func(d *def, columns []string)) *defs {
 		for len(columns) < 6 {
 			columns = append(columns, "")
 		}
-		d := &def{name: columns[0], typ: typeNames[columns[1]], valid: parseValidator(columns[3]), emptyEntries: columns[3] == replicasOfPartitions}
+		d := &def{name: columns[0], typ: typeNames[columns[1]], valid: parseValidator(columns[3]), allowed: columns[3], emptyEntries: columns[3] == replicasOfPartitions}
 		if columns[2] != "<null>" {
 			d.fallback = &columns[2]
 		}
@@ -120,8 +121,8 @@ var clientMetricsDefs = sync.OnceValue(func() *defs {
 	all := &defs{byName: map[string]*def{}}
 	all.sorted = []*def{
 		{name: "interval.ms", typ: Int, fallback: &interval},
-		{name: "match", typ: List, fallback: &empty, valid: parseValidator("distinct")},
-		{name: "metrics", typ: List, fallback: &empty, valid: parseValidator("distinct")},
+		{name: "match", typ: List, fallback: &empty, valid: parseValidator("distinct"), allowed: "distinct"},
+		{name: "metrics", typ: List, fallback: &empty, valid: parseValidator("distinct"), allowed: "distinct"},
 	}
 	for _, d := range all.sorted {
 		all.byName[d.name] = d

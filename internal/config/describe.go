@@ -90,7 +90,7 @@ func describeOwn(all *defs, own map[string]string, source Source, below func(d *
 		if d.internal && !isSet {
 			continue
 		}
-		e := Entry{Name: d.name, Type: d.typ, Source: Default}
+		e := Entry{Name: d.name, Type: d.typ, Source: Default, def: d}
 		var v value
 		switch {
 		case d.internal: // has no default
@@ -207,7 +207,7 @@ func (c *Cluster) describeDefaultBroker() []Entry {
 
 // brokerEntry fills what doesn't depend on the value. A setting Kafka doesn't know might be a secret.
 func brokerEntry(name string) Entry {
-	e := Entry{Name: name, ReadOnly: true, Sensitive: true}
+	e := Entry{Name: name, ReadOnly: true, Sensitive: true, def: brokerDefs().byName[name]}
 	if d := brokerDef(name); d != nil {
 		e.Type, e.Sensitive = d.typ, d.sensitive()
 		e.ReadOnly = brokerDefs().byName[name] == nil || d.mode == readOnly

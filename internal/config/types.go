@@ -1,6 +1,10 @@
 package config
 
-import "github.com/fakekafka/fakekafka/internal/wire"
+import (
+	"strings"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
 
 // Type of a value, in the numbers of DescribeConfigs v3+.
 type Type int8
@@ -70,6 +74,31 @@ type Entry struct {
 	ReadOnly  bool
 	Sensitive bool
 	Synonyms  []Synonym // highest first; the caller leaves them out if not asked for
+
+	def *def // nil for a logger, and for a name that Kafka has no definition of
+}
+
+// Documentation is what a client is told that asks what the setting is, nil where
+// Kafka says nothing. Kafka's texts are its own; these say what the definition
+// says, since a client shows them, and some rely on there being one.
+func (e Entry) Documentation() *string {
+	if e.def == nil {
+		return nil
+	}
+	text := "Type: " + strings.ToLower(e.def.typ.String()) + ". "
+	switch {
+	case e.def.required:
+		text += "It has no default. "
+	case e.def.fallback == nil:
+		text += "Kafka's default: null. "
+	default:
+		text += "Kafka's default: \"" + *e.def.fallback + "\". "
+	}
+	if e.def.allowed != "" {
+		text += "Valid: " + e.def.allowed + ". "
+	}
+	text += "What it does stands in the documentation of Apache Kafka."
+	return &text
 }
 
 // Synonym is one place a value could come from.
