@@ -39,6 +39,7 @@ func (s *Shard) upgrade(tx *consumerTx, g *group) (*consumerGroup, *refusal) {
 	case len(c.members) > s.cfg.ConsumerMaxSize:
 		return nil, cannot("the group size exceeds the consumer group maximum size.")
 	}
+	s.turnAway(c) // as Kafka does even if nothing comes of the upgrade
 	members, r := s.upgradedMembers(c, cannot)
 	if r != nil {
 		return nil, r
@@ -71,7 +72,20 @@ func (s *Shard) upgrade(tx *consumerTx, g *group) (*consumerGroup, *refusal) {
 	return upgraded, nil
 }
 
-// endClassic writes the end of a classic group. Those who wait in it are told to rebalance, once it is certain.
+// turnAway tells those who wait in a classic group to rebalance.
+func (s *Shard) turnAway(c *classicGroup) {
+	for _, m := range c.order {
+		s.answerJoin(c, m, func(req *kmsg.JoinGroupRequest) *kmsg.JoinGroupResponse {
+			return joinError(req, m.id, errRebalanceInProgress)
+		})
+		if m.sync != nil {
+			s.reply(m.sync.ticket, syncError(m.sync.req, errRebalanceInProgress))
+			m.sync = nil
+		}
+	}
+}
+
+// endClassic writes the end of a classic group.
 func (s *Shard) endClassic(tx *consumerTx, g *group, cause string) {
 	c := g.classic
 	var beats []*heldReply
@@ -96,15 +110,6 @@ func (s *Shard) endClassic(tx *consumerTx, g *group, cause string) {
 	tx.add(groupTombstone(g.id))
 	tx.onDone = append(tx.onDone, func() {
 		s.emit(Event{Group: g.id, Kind: EventConverted, Epoch: c.generation, Cause: cause})
-		for _, m := range c.order {
-			s.answerJoin(c, m, func(req *kmsg.JoinGroupRequest) *kmsg.JoinGroupResponse {
-				return joinError(req, m.id, errRebalanceInProgress)
-			})
-			if m.sync != nil {
-				s.reply(m.sync.ticket, syncError(m.sync.req, errRebalanceInProgress))
-				m.sync = nil
-			}
-		}
 		// A member that goes on in the consumer group waits there, for the target that is computed next.
 		upgraded := tx.consumer()
 		for i, m := range c.order {
