@@ -12,6 +12,7 @@
 // with a line that says what is missing.
 //
 // The folder reference holds recorded answers of Apache Kafka, and the player
-// that compares a broker with them. DIFFERENCES.md lists where fakekafka
+// that compares a broker with them. The program sidebyside compares random
+// requests with a live Apache Kafka. DIFFERENCES.md lists where fakekafka
 // answers otherwise on purpose.
 package clienttests
