@@ -38,7 +38,7 @@ func TestQuotaEntities(t *testing.T) {
 		{"a key of addresses", []quotaPart{user}, []quotaOp{{"connection_creation_rate", 1, false}}, false},
 		{"a key of users", []quotaPart{ip}, []quotaOp{{"producer_byte_rate", 1, false}}, false},
 		{"zero", []quotaPart{user}, []quotaOp{{"producer_byte_rate", 0, false}}, false},
-		{"not a number", []quotaPart{user}, []quotaOp{{"producer_byte_rate", math.NaN(), false}}, false},
+		{"not a number", []quotaPart{user}, []quotaOp{{"producer_byte_rate", math.NaN(), false}, {"request_percentage", math.NaN(), false}}, true},
 		{"a fraction of bytes", []quotaPart{user}, []quotaOp{{"producer_byte_rate", 1.5, false}}, false},
 		{"a key twice", []quotaPart{user}, []quotaOp{{"producer_byte_rate", 1, false}, {"producer_byte_rate", 2, false}}, false},
 	} {

@@ -113,7 +113,7 @@ func (e *quotaEntity) check(ops []quotaOp) *topicError {
 		case o.remove: // whatever it is, it is not set afterwards
 		case !known || limit.forIP != ip:
 			return refuse(wire.InvalidRequest, "Invalid configuration key %s", o.key)
-		case math.IsNaN(o.value) || o.value <= 0:
+		case o.value <= 0: // NaN passes here and below, as in Kafka; nothing is above it
 			return refuse(wire.InvalidRequest, "Quota %s must be greater than 0", o.key)
 		case !limit.fraction && !whole(o.value):
 			return refuse(wire.InvalidRequest, "Configuration %s must be a whole number", o.key)
@@ -130,7 +130,7 @@ func whole(v float64) bool {
 	if v >= math.MaxInt64 {
 		return v == math.MaxInt64 // as a double: 2^63
 	}
-	return v-math.Trunc(v) <= epsilon
+	return !(v-math.Trunc(v) > epsilon)
 }
 
 // alter applies operations that were checked.

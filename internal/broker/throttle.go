@@ -132,7 +132,7 @@ func (r *rate) observe(now time.Time) (perSecond float64, window time.Duration) 
 
 // throttleTime is how long a client must be silent for its rate to sink to the limit.
 func throttleTime(observed, limit float64, window time.Duration) time.Duration {
-	if observed <= limit {
+	if !(observed > limit) { // a limit may be NaN: Kafka takes that for a number
 		return 0
 	}
 	ms := math.Round((observed - limit) / limit * float64(window.Milliseconds()))

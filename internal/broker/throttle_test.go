@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"math"
 	"strconv"
 	"testing"
 	"time"
@@ -32,6 +33,7 @@ func TestRate(t *testing.T) {
 	require.Zero(t, got)
 
 	require.Zero(t, throttleTime(100, 100, 10*time.Second))
+	require.Zero(t, throttleTime(100, math.NaN(), 10*time.Second))
 	require.Equal(t, 10*time.Second, throttleTime(200, 100, 10*time.Second))
 }
 
