@@ -307,9 +307,12 @@ func (co *coordinator) write(now time.Time, sh *shard, b groups.Batch) {
 	for i, r := range b.Records {
 		recs[i] = partitionlog.Record{Timestamp: now.UnixMilli(), Key: r.Key, Value: r.Value}
 	}
-	o := partitionlog.BatchOptions{Codecs: co.c.loopCodecs()}
+	o := partitionlog.BatchOptions{
+		Codecs: co.c.loopCodecs(), Codec: co.c.derived(sh.node).offsetsCodec,
+		Idempotent: true, ProducerID: -1, ProducerEpoch: -1, // Kafka's coordinator has a base sequence of 0 without a producer, too
+	}
 	if b.ProducerID >= 0 {
-		o.Transactional, o.ProducerID, o.ProducerEpoch, o.BaseSequence = true, b.ProducerID, b.ProducerEpoch, -1
+		o.Transactional, o.ProducerID, o.ProducerEpoch = true, b.ProducerID, b.ProducerEpoch
 	}
 	batch, err := partitionlog.BuildBatch(recs, o)
 	if err == nil {

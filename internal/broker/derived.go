@@ -22,6 +22,7 @@ type derived struct {
 	perIPOverrides         string
 	connectionsMaxIdle     time.Duration
 	fetchSessionSlots      int
+	offsetsCodec           int // of the coordinator's own batches
 	logTaskDelay           time.Duration
 	producerExpiryInterval time.Duration
 	txnTimeoutInterval     time.Duration
@@ -42,6 +43,7 @@ func derive(v *config.Values) any {
 		perIPOverrides:         v.String("max.connections.per.ip.overrides"),
 		connectionsMaxIdle:     v.Duration("connections.max.idle.ms"),
 		fetchSessionSlots:      v.Int("max.incremental.fetch.session.cache.slots"),
+		offsetsCodec:           v.Int("offsets.topic.compression.codec"),
 		logTaskDelay:           v.Duration("log.initial.task.delay.ms"),
 		producerExpiryInterval: v.Duration(producerExpiryInterval),
 		txnTimeoutInterval:     v.Duration(txnTimeoutInterval),

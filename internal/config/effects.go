@@ -45,6 +45,7 @@ var effective = []string{
 	"offset.metadata.max.bytes",
 	"offsets.retention.check.interval.ms",
 	"offsets.retention.minutes",
+	"offsets.topic.compression.codec",
 	"offsets.topic.num.partitions",
 	"offsets.topic.replication.factor",
 	"offsets.topic.segment.bytes",
