@@ -287,7 +287,12 @@ func TestScramChangesOfOneUser(t *testing.T) {
 	s.set("has", 1, scramCredential{})
 	up := func(mechanism int8, iterations int32) kmsg.AlterUserSCRAMCredentialsRequestUpsertion {
 		u := kmsg.NewAlterUserSCRAMCredentialsRequestUpsertion()
-		u.Name, u.Mechanism, u.Iterations = "has", mechanism, iterations
+		u.Name, u.Mechanism, u.Iterations, u.SaltedPassword = "has", mechanism, iterations, []byte("x")
+		return u
+	}
+	empty := func(mechanism int8) kmsg.AlterUserSCRAMCredentialsRequestUpsertion {
+		u := up(mechanism, 4096)
+		u.SaltedPassword = nil
 		return u
 	}
 	del := func(mechanism int8) kmsg.AlterUserSCRAMCredentialsRequestDeletion {
@@ -309,6 +314,8 @@ func TestScramChangesOfOneUser(t *testing.T) {
 		{"bad, then good", ups{up(1, 1), up(1, 4096)}, nil, wire.UnacceptableCredential},
 		{"deleted and set", ups{up(1, 4096)}, dels{del(1)}, wire.DuplicateResource},
 		{"not there to be deleted, and set", ups{up(1, 4096)}, dels{del(2)}, wire.ResourceNotFound},
+		{"an empty password", ups{empty(1)}, nil, wire.UnknownServerError},
+		{"an empty password twice", ups{empty(1), empty(1)}, nil, wire.DuplicateResource},
 		{"an unknown mechanism, then a good one", nil, dels{del(9), del(1)}, wire.UnsupportedSASLMechanism},
 	} {
 		req := kmsg.NewPtrAlterUserSCRAMCredentialsRequest()

@@ -63,8 +63,8 @@ func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer
 			w.configs = append(w.configs, config.Setting{Name: s.Name, Value: s.Value})
 		}
 		p, err := c.planTopic(m, w)
-		if err == nil && !req.ValidateOnly {
-			err = quota.take(len(p.assignments))
+		if err == nil {
+			err = quota.take(len(p.assignments)) // also with validate_only
 		}
 		if err != nil {
 			resp.Topics = append(resp.Topics, createError(t.Topic, err))

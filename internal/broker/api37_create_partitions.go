@@ -52,8 +52,8 @@ func (c *Cluster) growWanted(r *request, req *kmsg.CreatePartitionsRequest) answ
 				room = 0 // they count up to the limit, though none is made
 			}
 			room -= int64(len(assignments))
-			if err == nil && !req.ValidateOnly {
-				err = quota.take(len(assignments))
+			if err == nil {
+				err = quota.take(len(assignments)) // also with validate_only
 			}
 			if err != nil {
 				out.ErrorCode, out.ErrorMessage = int16(err.code), message(err.text)

@@ -211,14 +211,7 @@ func (r *request) throttled(a answer) (answer, time.Duration) {
 		wait = r.countBytes("producer_byte_rate", len(r.frame))
 		resp.ThrottleMillis = max(resp.ThrottleMillis, int32(wait.Milliseconds()))
 	case *wire.FetchResponse:
-		size := 0
-		for _, t := range resp.Topics {
-			for _, p := range t.Partitions {
-				for _, b := range p.Records {
-					size += len(b)
-				}
-			}
-		}
+		size := resp.QuotaSize(r.version)
 		if wait = r.countBytes("consumer_byte_rate", size); wait > 0 {
 			resp.Topics, resp.NodeEndpoints = nil, nil
 			resp.ThrottleMillis = max(resp.ThrottleMillis, int32(wait.Milliseconds()))
@@ -295,7 +288,7 @@ func (m *mutations) take(n int) *topicError {
 	m.bucket.refill(time.Now(), m.limit, m.burst)
 	if m.strict && m.bucket.tokens < 0 {
 		m.refused = true
-		return refuse(wire.ThrottlingQuotaExceeded, "The throttling quota has been exceeded.")
+		return &topicError{code: wire.ThrottlingQuotaExceeded} // Kafka says no more of it
 	}
 	m.bucket.tokens -= float64(n)
 	return nil

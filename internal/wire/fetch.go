@@ -156,6 +156,17 @@ func (e *FetchEncoder) encode(correlationID int32, version int16, r *FetchRespon
 	return records
 }
 
+// QuotaSize is what Kafka counts of an answer against a client's quota: its body and 4 bytes, but not the brokers that hints name.
+func (r *FetchResponse) QuotaSize(version int16) int {
+	var e FetchEncoder
+	bare := *r
+	bare.NodeEndpoints = nil
+	records := e.encode(0, version, &bare)
+	const frameSize = 4
+	header := len(appendResponseHeader(nil, 0, Fetch, version))
+	return len(e.head) - frameSize - header + records + 4
+}
+
 // appendPartition appends a partition's fields up to the records.
 func appendPartition(dst []byte, version int16, flexible bool, p *FetchPartition) []byte {
 	dst = appendInt32(dst, p.Partition)
