@@ -98,8 +98,10 @@ func (l *Log) AppendMarker(now int64, m Marker) (AppendResult, *AppendError) {
 	b := buildMarker(now, m)
 	b.setMaxTimestamp(l.cfg.TimestampType, now)
 	rolled := l.maybeRoll(now, len(b), now, l.end)
-	if err := l.checkMarker(m); err != nil {
-		return AppendResult{}, err
+	if b.hasProducerID() { // a negative id is nobody's, and nobody has an epoch
+		if err := l.checkMarker(m); err != nil {
+			return AppendResult{}, err
+		}
 	}
 	b = l.store(now, b, false)
 	if b.hasProducerID() {
