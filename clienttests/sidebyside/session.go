@@ -153,13 +153,14 @@ func (s *session) step(st step) (*difference, error) {
 func (s *session) ask(at int, qk, qo kmsg.Request, hurt []mutation) (*difference, error) {
 	s.requests++
 	frame, oursFrame, hurt := mutated(frameOf(qk), frameOf(qo), hurt)
+	dk, do := readBack(frame, qk), readBack(oursFrame, qo)
+	if (dk == nil) != (do == nil) { // where an id is read as something else, it isn't the same damage
+		frame, oursFrame, hurt = frameOf(qk), frameOf(qo), nil
+	} else if len(hurt) > 0 && dk != nil {
+		qk, qo = dk, do
+	}
 	s.kafka.conns[at].send(frame)
 	s.ours.conns[at].send(oursFrame)
-	if len(hurt) > 0 {
-		if dk, do := readBack(frame, qk), readBack(oursFrame, qo); dk != nil && do != nil {
-			qk, qo = dk, do
-		}
-	}
 	waits := qk.Key() == int16(kmsg.JoinGroup) || qk.Key() == int16(kmsg.SyncGroup)
 	k, o := s.await(at, waits)
 	if waits && k.what == silent && o.what == silent {

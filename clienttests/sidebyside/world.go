@@ -118,18 +118,27 @@ func (w *world) heartbeat(q *kmsg.ConsumerGroupHeartbeatRequest, a *kmsg.Consume
 }
 
 func (w *world) produced(q *kmsg.ProduceRequest, a *kmsg.ProduceResponse) {
-	for i, t := range a.Topics {
-		for k, p := range t.Partitions {
-			if p.ErrorCode != 0 || i >= len(q.Topics) || k >= len(q.Topics[i].Partitions) || len(q.Topics[i].Partitions[k].Records) < batchHeader {
-				continue
+	stored := map[partition]bool{} // the answer's order is not the request's
+	for _, t := range a.Topics {
+		for _, p := range t.Partitions {
+			stored[partition{w.topicOf(t.Topic, t.TopicID), p.Partition}] = p.ErrorCode == 0
+		}
+	}
+	for _, t := range q.Topics {
+		for _, p := range t.Partitions {
+			at := partition{w.topicOf(t.Topic, t.TopicID), p.Partition}
+			if b := p.Records; stored[at] && len(b) >= batchHeader {
+				w.sent(int64(binary.BigEndian.Uint64(b[atProducerID:])), at, int32(binary.BigEndian.Uint32(b[atSequence:])), int32(binary.BigEndian.Uint32(b[atLastDelta:])))
 			}
-			b := q.Topics[i].Partitions[k].Records
-			id, sequence := int64(binary.BigEndian.Uint64(b[atProducerID:])), int32(binary.BigEndian.Uint32(b[atSequence:]))
-			for _, of := range w.producers {
-				if of.id == id && sequence >= 0 {
-					of.next[partition{w.topicOf(q.Topics[i].Topic, q.Topics[i].TopicID), p.Partition}] = sequence + 1 + int32(binary.BigEndian.Uint32(b[atLastDelta:]))
-				}
-			}
+		}
+	}
+}
+
+// sent notes a batch that was stored.
+func (w *world) sent(producer int64, at partition, sequence, lastDelta int32) {
+	for _, p := range w.producers {
+		if p.id == producer && sequence >= 0 {
+			p.next[at] = sequence + 1 + lastDelta
 		}
 	}
 }
