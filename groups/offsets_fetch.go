@@ -43,6 +43,9 @@ func (s *Shard) fetchGroup(asked kmsg.OffsetFetchRequestGroup, version int16, st
 	out := kmsg.NewOffsetFetchResponseGroup()
 	out.Group = asked.Group
 	g := s.groups[asked.Group]
+	if stable { // Kafka lets the answer wait behind what is being written, as a request that writes
+		g = s.written(asked.Group)
+	}
 	if g != nil && g.consumer != nil && version >= 9 {
 		if out.ErrorCode = s.validateConsumerFetch(g, asked.MemberID, asked.MemberEpoch); out.ErrorCode != errNone {
 			return out
