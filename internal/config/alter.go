@@ -223,9 +223,9 @@ func (o Op) String() string {
 func changeList(list, change string, op Op) string {
 	var entries []string
 	if list != "" {
-		entries = strings.Split(list, ",")
+		entries = splitAsJava(list)
 	}
-	for _, entry := range strings.Split(change, ",") {
+	for _, entry := range splitAsJava(change) {
 		at := slices.Index(entries, entry)
 		switch {
 		case op == Append && at < 0:
@@ -235,6 +235,18 @@ func changeList(list, change string, op Op) string {
 		}
 	}
 	return strings.Join(entries, ",")
+}
+
+// splitAsJava leaves out empty entries at the end, unless there is nothing else.
+func splitAsJava(list string) []string {
+	if list == "" {
+		return []string{""}
+	}
+	entries := strings.Split(list, ",")
+	for len(entries) > 0 && entries[len(entries)-1] == "" {
+		entries = entries[:len(entries)-1]
+	}
+	return entries
 }
 
 // checkResource checks the name, then the settings, then that the topic is there, in Kafka's order.
