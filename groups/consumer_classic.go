@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -141,9 +142,11 @@ func (s *Shard) classicJoins(b *beat, group *group, req *kmsg.JoinGroupRequest) 
 		return errUnknownServerError
 	}
 	b.owned = owned
-	downgrades := req.InstanceID != nil && m != nil && s.mayDowngradeFor(g, m)
+	downgrades, foreign := false, false // foreign: the instance id was left behind by its member, which has another one now
+	if holder := cmp.Or(replaced, m); holder != nil && req.InstanceID != nil {
+		downgrades, foreign = s.mayDowngradeFor(g, holder), holder.instance() != *req.InstanceID
+	}
 	if replaced != nil {
-		downgrades = s.mayDowngradeFor(g, replaced)
 		m = s.takeOver(b, g, replaced)
 	}
 	if m != nil {
@@ -159,7 +162,10 @@ func (s *Shard) classicJoins(b *beat, group *group, req *kmsg.JoinGroupRequest) 
 			b.cause = fmt.Sprintf("%s joined with the classic protocol, without its expression /%s/", nameOf(m), m.regex)
 		}
 	}
-	if downgrades {
+	switch {
+	case downgrades && foreign: // Kafka keeps the member, and fails for want of its classic protocols
+		return errUnknownServerError
+	case downgrades:
 		return s.downgradeForStatic(b, group, m, attributes, req)
 	}
 	if r := s.subscribeAndReconcile(b, g, attributes, m == nil); r != nil {
