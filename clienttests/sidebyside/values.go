@@ -18,7 +18,9 @@ func (g *gen) uuid() [16]byte {
 	case 1:
 		return [16]byte{15: 1}
 	case 2:
-		return [16]byte{7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7}
+		id := [16]byte{15: 7}
+		copy(id[:15], g.w.prefix)
+		return id
 	}
 	return g.id(pick(g.r, g.w.topics...))
 }
