@@ -65,7 +65,8 @@ type classicGroup struct {
 	newMemberAdded bool
 	arrivals       arrivals // see prompt.go
 
-	joinTimer   timer // the join deadline or the initial delay
+	joinTimer   timer         // the join deadline or the initial delay
+	joinLimit   time.Duration // of the join deadline
 	syncTimer   timer
 	secondRound timer // see prompt.go
 	// overdue: the join phase would have ended, but ExpectMembers wants more members.

@@ -56,7 +56,8 @@ func (s *Shard) startJoinDeadline(g *group) {
 	c := g.classic
 	c.joinTimer.kind = timerJoin
 	c.joinTimer.fire = func() { s.completeJoin(g) }
-	s.startTimer(&c.joinTimer, c.rebalanceTimeout())
+	c.joinLimit = c.rebalanceTimeout()
+	s.startTimer(&c.joinTimer, c.joinLimit)
 }
 
 // startInitialDelay lets the first rebalance of an Empty group wait for more members: delay now, and remaining is what later
@@ -114,7 +115,7 @@ func (s *Shard) completeJoin(g *group) {
 	s.stopTimer(&c.joinTimer)
 	for _, m := range slices.Clone(c.order) {
 		if m.join == nil && m.instanceID == nil {
-			s.emit(m.event(g, EventExpired).because("did not join again within the rebalance timeout of %s", c.rebalanceTimeout()))
+			s.emit(m.event(g, EventExpired).because("did not join again within the rebalance timeout of %s", c.joinLimit))
 			s.removeMember(g, m)
 		}
 	}
@@ -151,9 +152,9 @@ func (s *Shard) completeJoin(g *group) {
 		}
 		s.admit(c, m)
 	}
-	generation := c.generation
-	c.syncTimer.fire = func() { s.syncExpired(g, generation) }
-	s.startTimer(&c.syncTimer, c.rebalanceTimeout())
+	generation, limit := c.generation, c.rebalanceTimeout()
+	c.syncTimer.fire = func() { s.syncExpired(g, generation, limit) }
+	s.startTimer(&c.syncTimer, limit)
 }
 
 // admit answers a member's join: it is in this generation.
@@ -220,14 +221,14 @@ func (s *Shard) pendingExpired(g *group, id string) {
 }
 
 // syncExpired removes the members that have not synced within the rebalance timeout, static ones too.
-func (s *Shard) syncExpired(g *group, generation int32) {
+func (s *Shard) syncExpired(g *group, generation int32, limit time.Duration) {
 	c := g.classic
 	if c.generation != generation || c.state != classicCompleting && c.state != classicStable || len(c.unsynced) == 0 {
 		return
 	}
 	for _, m := range slices.Clone(c.order) {
 		if _, ok := c.unsynced[m.id]; ok {
-			s.emit(m.event(g, EventExpired).because("did not sync within the rebalance timeout of %s", c.rebalanceTimeout()))
+			s.emit(m.event(g, EventExpired).because("did not sync within the rebalance timeout of %s", limit))
 			s.removeMember(g, m)
 		}
 	}
