@@ -92,7 +92,7 @@ type memberSoft struct {
 	session  timer
 	timeout  time.Duration // of the session
 	revoke   timer         // the rebalance timeout, while it must revoke
-	join     timer         // classic: it was told to rejoin
+	join     timer         // classic: it was told to rejoin; neither ends when the member goes on with the new protocol, as in Kafka
 	sync     timer         // classic: it has joined and not synced
 	lastBeat time.Time
 	held     *heldReply

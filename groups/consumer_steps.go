@@ -108,10 +108,6 @@ func (s *Shard) finishBeat(b *beat) *refusal {
 		s.restartRevocation(g, m)
 		s.tellChange(g, m, b.before)
 	}
-	if !m.usesClassic() { // it may have been one that had to join or sync
-		s.stopTimer(&m.join)
-		s.stopTimer(&m.sync)
-	}
 	m.lastBeat = s.now
 	s.restartSession(g, m)
 	withAssignment := b.joins || b.full || !b.before.assigned.equal(m.assigned)

@@ -28,21 +28,31 @@ func (s *Shard) startSession(g *consumerGroup, m *consumerMember, timeout time.D
 }
 
 // restartRevocation starts the rebalance timeout when a change leaves the member with partitions to revoke, and stops it
-// when a change leaves it without. Classic members have other timers.
+// when a change leaves it without. Classic members have other timers; one that began before the member turned classic goes on, as in Kafka.
 func (s *Shard) restartRevocation(g *consumerGroup, m *consumerMember) {
-	if m.state != memberUnrevoked || m.usesClassic() {
+	if m.usesClassic() {
+		return
+	}
+	if m.state != memberUnrevoked {
 		s.stopTimer(&m.revoke)
 		return
 	}
+	s.startRevocation(g, m)
+}
+
+func (s *Shard) startRevocation(g *consumerGroup, m *consumerMember) {
 	timeout, epoch := millis(m.rebalanceTimeoutMs), m.epoch
 	remove := s.removal(g, m, func() string {
+		if len(m.pending) == 0 {
+			return fmt.Sprintf("rebalance timeout of %s passed, which began before it went on with the classic protocol", timeout)
+		}
 		return fmt.Sprintf("rebalance timeout of %s passed; it still had to revoke %s", timeout, partitionsText(s.named(m.pending)))
 	})
 	if m.revoke.fire == nil {
 		m.revoke = timer{kind: timerRevocation, group: g.id, member: m.id}
 	}
 	m.revoke.fire = func() {
-		if m.epoch == epoch && m.state == memberUnrevoked {
+		if m.epoch == epoch {
 			remove()
 		}
 	}
@@ -95,8 +105,8 @@ func (s *Shard) consumerLoaded(g *group) {
 	for _, id := range c.order {
 		m := c.members[id]
 		s.startSession(c, m, s.sessionTimeout(c.id))
-		if m.state == memberUnrevoked {
-			s.restartRevocation(c, m)
+		if m.state == memberUnrevoked { // a classic one, too
+			s.startRevocation(c, m)
 		}
 	}
 	if c.assignmentEpoch < c.groupEpoch {
