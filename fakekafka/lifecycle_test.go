@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -383,4 +384,39 @@ func TestNoLeaksNamesTheClient(t *testing.T) {
 	p.end()
 	require.Empty(t, p.failures())
 	require.Contains(t, strings.Join(p.logs, "\n"), `"lifecycle"`)
+}
+
+// TestStopAnswersWhoWaitsInAGroup: a broker of Apache Kafka 4.3.1 that shuts down tells who waits in a join or a sync that it is no coordinator any more, and then
+// closes the connection; a fetch that waits is not answered. One that is killed answers nobody.
+func TestStopAnswersWhoWaitsInAGroup(t *testing.T) {
+	for name, s := range map[string]struct {
+		stop     func(*fakekafka.BrokerHandle) error
+		answered bool
+	}{
+		"stop": {(*fakekafka.BrokerHandle).Stop, true},
+		"kill": {(*fakekafka.BrokerHandle).Kill, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := startRaw(t, fakekafka.Brokers(2))
+			require.NoError(t, k.Group("billing").MoveCoordinator(1))
+			joinRaw(t, k, "billing", "stays")
+			waits := &rawMember{raw: dialRaw(t, k, "waits"), group: "billing"}
+			waits.id = waits.ask(waits.join()).(*kmsg.JoinGroupResponse).MemberID
+			join := waits.join()
+			waits.send(join)
+			require.Eventually(t, func() bool {
+				return slices.ContainsFunc(k.Group("billing").State().Members, func(m fakekafka.MemberState) bool { return m.ParkedIn == "join" })
+			}, 10*time.Second, time.Millisecond)
+			require.NoError(t, s.stop(k.Broker(1)))
+			resp, err := waits.receive(join)
+			if !s.answered {
+				require.Error(t, err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, int16(fakekafka.NotCoordinator), resp.(*kmsg.JoinGroupResponse).ErrorCode)
+			_, err = waits.nc.Read(make([]byte, 1))
+			require.ErrorIs(t, err, io.EOF)
+		})
+	}
 }

@@ -18,6 +18,9 @@ func (s *Shard) EndTxn(now time.Time, id string, p Producer, commit bool, versio
 	if version < 5 {
 		code := e.endClassic(p, commit)
 		if code == codeNone && e.state == Ongoing {
+			if s.readOnly {
+				return nobody, codeCoordinatorNotAvailable, s.end()
+			}
 			s.prepare(now, e, commit, 0, cause)
 		}
 		return nobody, code, s.end()
@@ -87,12 +90,12 @@ func (s *Shard) endRaising(now time.Time, e *entry, p Producer, commit bool, cau
 	now5 := Producer{e.producer, e.epoch}
 	switch e.state {
 	case Ongoing:
-		return s.prepare(now, e, commit, 2, cause), codeNone
+		return s.decide(now, e, commit, cause)
 	case Empty:
 		if commit {
 			return nobody, codeInvalidTxnState
 		}
-		return s.prepare(now, e, false, 2, cause), codeNone
+		return s.decide(now, e, false, cause)
 	case PrepareCommit, PrepareAbort:
 		if commit == (e.state == PrepareCommit) {
 			return nobody, codeConcurrentTransactions
@@ -106,5 +109,5 @@ func (s *Shard) endRaising(now time.Time, e *entry, p Producer, commit bool, cau
 	case retry || commit:
 		return nobody, codeInvalidTxnState
 	}
-	return s.prepare(now, e, false, 2, cause), codeNone
+	return s.decide(now, e, false, cause)
 }

@@ -7,6 +7,9 @@ import (
 
 // AbortTimedOut fences and aborts the transactions that are open for longer than their timeout.
 func (s *Shard) AbortTimedOut(now time.Time) Effects {
+	if s.readOnly {
+		return s.end()
+	}
 	for _, id := range s.IDs() {
 		e := s.entries[id]
 		if e.state == Ongoing && !e.ending && e.started+int64(e.timeoutMs) < now.UnixMilli() {
@@ -18,6 +21,9 @@ func (s *Shard) AbortTimedOut(now time.Time) Effects {
 
 // RemoveExpired forgets the ids that nobody has used for the expiration time.
 func (s *Shard) RemoveExpired(now time.Time) Effects {
+	if s.readOnly {
+		return s.end()
+	}
 	for _, id := range s.IDs() {
 		e := s.entries[id]
 		if e.ending || e.state == Ongoing || e.state == PrepareCommit || e.state == PrepareAbort {

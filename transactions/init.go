@@ -5,6 +5,7 @@ import "time"
 // The codes that the coordinator answers, under Kafka's names.
 const (
 	codeNone                       int16 = 0
+	codeCoordinatorNotAvailable    int16 = 15
 	codeInvalidRequest             int16 = 42
 	codeInvalidTxnState            int16 = 48
 	codeInvalidProducerIDMapping   int16 = 49
@@ -38,9 +39,10 @@ func (s *Shard) InitProducerID(now time.Time, id string, timeoutMs int32, given 
 		return nobody, codeInvalidTransactionTimeout, s.end()
 	}
 	e := s.entries[id]
-	if e == nil {
+	if e == nil { // it is known from now on, though not durably
 		e = &entry{id: id, producer: s.newID(), previous: noProducerID, next: noProducerID, epoch: noProducerEpoch, timeoutMs: timeoutMs,
-			started: -1, lastEpoch: noProducerEpoch}
+			started: -1, updated: now.UnixMilli(), lastEpoch: noProducerEpoch}
+		s.entries[id] = e
 	}
 	if e.ending {
 		return nobody, codeConcurrentTransactions, s.end()
@@ -53,6 +55,9 @@ func (s *Shard) InitProducerID(now time.Time, id string, timeoutMs int32, given 
 		return nobody, codeConcurrentTransactions, s.end()
 	case Ongoing:
 		// A new incarnation: the open transaction is aborted, and the client comes again.
+		if s.readOnly {
+			return nobody, codeCoordinatorNotAvailable, s.end()
+		}
 		s.fence(now, e, "a new incarnation of the producer")
 		return nobody, codeConcurrentTransactions, s.end()
 	}
@@ -87,6 +92,9 @@ func (s *Shard) nextEpoch(now time.Time, e *entry, timeoutMs int32, given Produc
 	default:
 		return nobody, codeProducerFenced
 	}
+	if s.readOnly {
+		return nobody, codeCoordinatorNotAvailable
+	}
 	next.state, next.partitions, next.started, next.timeoutMs = Empty, nil, -1, timeoutMs
 	s.write(now, next, "InitProducerId")
 	return Producer{next.producer, next.epoch}, codeNone
@@ -95,6 +103,14 @@ func (s *Shard) nextEpoch(now time.Time, e *entry, timeoutMs int32, given Produc
 // fence aborts an open transaction on the coordinator's own account, at an epoch that the client doesn't have.
 func (s *Shard) fence(now time.Time, e *entry, cause string) {
 	s.prepare(now, e, false, transactionVersionOfTheFeature, cause)
+}
+
+// decide is prepare for EndTxn v5.
+func (s *Shard) decide(now time.Time, e *entry, commit bool, cause string) (Producer, int16) {
+	if s.readOnly {
+		return nobody, codeCoordinatorNotAvailable
+	}
+	return s.prepare(now, e, commit, 2, cause), codeNone
 }
 
 // prepare writes the decision about a transaction and sends its markers; under version 2 the epoch is raised first.

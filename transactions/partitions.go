@@ -17,6 +17,9 @@ func (s *Shard) AddPartitions(now time.Time, id string, p Producer, partitions [
 	if e.state == Ongoing && !slices.ContainsFunc(partitions, func(p TopicPartition) bool { return !e.has(p) }) {
 		return codeNone, s.end()
 	}
+	if s.readOnly {
+		return codeCoordinatorNotAvailable, s.end()
+	}
 	next := *e
 	next.previous = e.producer
 	next.partitions = e.with(partitions)

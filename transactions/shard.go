@@ -52,12 +52,18 @@ type Shard struct {
 	newID   func() int64 // the next free producer id
 	entries map[string]*entry
 	fx      Effects
+
+	readOnly bool
 }
 
 // NewShard makes an empty shard; newID gives producer ids that nobody has.
 func NewShard(cfg Config, newID func() int64) *Shard {
 	return &Shard{cfg: cfg, newID: newID, entries: map[string]*entry{}}
 }
+
+// SetReadOnly says whether the log takes no records, as while fewer replicas are in sync than min.insync.replicas asks for. A request that would write is then
+// refused with COORDINATOR_NOT_AVAILABLE and changes nothing, and what the coordinator writes on its own account waits.
+func (s *Shard) SetReadOnly(readOnly bool) { s.readOnly = readOnly }
 
 // Replay applies one record of the log while the shard is loaded.
 func (s *Shard) Replay(r Record) error {
@@ -129,7 +135,7 @@ func (s *Shard) MarkersWritten(now time.Time, id string, written ...TopicPartiti
 		_, has := slices.BinarySearchFunc(written, p, comparePartitions)
 		return has
 	})
-	if len(e.markers) > 0 {
+	if len(e.markers) > 0 || s.readOnly {
 		return s.end()
 	}
 	next := *e

@@ -311,3 +311,58 @@ func FuzzReplay(f *testing.F) {
 		}
 	})
 }
+
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	d := newDriver(t)
+	d.s.SetReadOnly(true)
+	_, code := d.init(nobody)
+	require.Equal(t, codeCoordinatorNotAvailable, code)
+	require.Empty(t, d.log)
+	known, code := d.s.Describe("t")
+	require.Equal(t, codeNone, code, "a new id is known, though not durably")
+	require.Equal(t, Producer{known.Producer.ID, noProducerEpoch}, known.Producer)
+
+	d.s.SetReadOnly(false)
+	p, code := d.init(nobody)
+	require.Equal(t, codeNone, code)
+	require.Equal(t, Producer{known.Producer.ID, 0}, p)
+	part := TopicPartition{"orders", 0}
+	require.Equal(t, codeNone, d.add(p, 0, part))
+
+	// What writes nothing is answered as ever; the rest changes nothing.
+	written := len(d.log)
+	d.s.SetReadOnly(true)
+	require.Equal(t, codeNone, d.add(p, 0, part), "it is in already")
+	require.Equal(t, codeCoordinatorNotAvailable, d.add(p, 0, TopicPartition{"orders", 1}))
+	require.Equal(t, codeProducerFenced, d.add(Producer{p.ID, 9}, 0, part), "after the checks")
+	for _, version := range []int16{4, 5} {
+		_, code = d.end(p, true, version)
+		require.Equal(t, codeCoordinatorNotAvailable, code)
+	}
+	_, code = d.init(nobody)
+	require.Equal(t, codeCoordinatorNotAvailable, code, "it would abort")
+	d.now = d.now.Add(time.Hour)
+	d.apply(d.s.AbortTimedOut(d.now))
+	d.now = d.now.Add(30 * 24 * time.Hour)
+	d.apply(d.s.RemoveExpired(d.now))
+	require.Len(t, d.log, written)
+	state, _ := d.s.Describe("t")
+	require.Equal(t, Ongoing, state.State)
+	require.Equal(t, []TopicPartition{part}, state.Partitions)
+
+	// The last markers were written when nothing could be any more: the transaction is complete later.
+	d.s.SetReadOnly(false)
+	d.waits = true
+	_, code = d.end(p, true, 4)
+	require.Equal(t, codeNone, code)
+	d.s.SetReadOnly(true)
+	d.apply(d.s.MarkersWritten(d.now, "t", part))
+	state, _ = d.s.Describe("t")
+	require.Equal(t, PrepareCommit, state.State)
+	d.s.SetReadOnly(false)
+	require.Len(t, d.s.Outstanding(), 1)
+	d.apply(d.s.MarkersWritten(d.now, "t"))
+	state, _ = d.s.Describe("t")
+	require.Equal(t, CompleteCommit, state.State)
+}

@@ -169,7 +169,7 @@ func (r *request) describeTopic(m *metadata, req *kmsg.MetadataRequest, known *t
 			out.ErrorCode, out.Leader = int16(code), leaderWith(code, s.leader)
 		}
 		if r.version == 0 && len(s.offline) > 0 { // v0 knows no offline replicas: it leaves them out and says so
-			out.Replicas = s.isr
+			out.Replicas = without(s.replicas, s.offline)
 			if out.ErrorCode == 0 {
 				out.ErrorCode = int16(wire.ReplicaNotAvailable)
 			}

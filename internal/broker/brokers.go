@@ -44,10 +44,13 @@ func (c *Cluster) StopBroker(id int32, clean bool) error {
 	}
 	handOver := func() { c.brokersChanged(map[int32]bool{id: false}) }
 	if clean {
-		if !c.loop.do(handOver) {
+		var told []*conn // who waits in a group hears that the coordinator is another
+		if !c.loop.do(func() { told = c.groups.waitingAt(n); handOver() }) {
 			return errClosed
 		}
-		n.stop("the broker was stopped by the test")
+		const why = "the broker was stopped by the test"
+		finish(told, why)
+		n.stop(why)
 		return nil
 	}
 	n.stop("the broker was killed by the test")

@@ -54,9 +54,10 @@ type conn struct {
 	lastClient atomic.Pointer[string]       // client id of the last request, for messages
 	active     atomic.Int64                 // clock of the last byte in or out, Unix nanoseconds of the machine's time
 
-	closeOnce sync.Once
-	done      chan struct{} // closed by shut: whoever waits on behalf of this connection stops
-	reason    atomic.Pointer[string]
+	lastAnswer atomic.Pointer[string] // why the connection is closed after the answer under way; nil: it isn't
+	closeOnce  sync.Once
+	done       chan struct{} // closed by shut: whoever waits on behalf of this connection stops
+	reason     atomic.Pointer[string]
 }
 
 type frameOrError struct {
@@ -151,6 +152,10 @@ func (c *conn) loop(frame []byte, err error) error {
 			return err
 		}
 		c.doing.Store(doesNothing)
+		if why := c.lastAnswer.Load(); why != nil {
+			c.shut(*why)
+			return errClosed
+		}
 		c.cluster.changed()
 		c.touch()
 		if c.mute > 0 {
@@ -329,6 +334,31 @@ func (c *conn) write(a answer) error {
 		return err
 	default:
 		panic(fmt.Sprintf("broker: an answer of type %T", a))
+	}
+}
+
+// lastAnswerLimit bounds, in real time, how long a stopping broker waits for clients to take their answers.
+const lastAnswerLimit = time.Second
+
+// finish closes connections when the answer that each waits for is written.
+func finish(conns []*conn, why string) {
+	for _, c := range conns {
+		c.lastAnswer.Store(&why)
+		if c.doing.Load() == doesNothing {
+			c.shut(why)
+		}
+	}
+	if len(conns) == 0 {
+		return
+	}
+	late := time.NewTimer(lastAnswerLimit)
+	defer late.Stop()
+	for _, c := range conns {
+		select {
+		case <-c.done:
+		case <-late.C:
+			return
+		}
 	}
 }
 

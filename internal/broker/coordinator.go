@@ -54,6 +54,7 @@ type waitingRequest struct {
 	voice  voice
 	shard  *shard
 	ticket groups.Ticket
+	conn   *conn   // that waits, nil of a scripted member's
 	flight *flight // of a scripted member's request to which rules of the test apply
 
 	// script gets the answer on the loop; without one a connection waits at the channel.
@@ -205,6 +206,19 @@ func (co *coordinator) unload(now time.Time, sh *shard) {
 	co.steering[sh.partition] = sh.Steering()
 	delete(co.shards, sh.partition)
 	co.order = sortedIDs(co.shards)
+}
+
+// waitingAt are the connections of a node that wait for an answer of its shards. On the loop.
+func (co *coordinator) waitingAt(n *node) []*conn {
+	var all []*conn
+	for _, index := range co.order {
+		for _, w := range co.sortedWaiting(co.shards[index]) {
+			if w.script == nil && w.conn != nil && w.conn.node == n {
+				all = append(all, w.conn)
+			}
+		}
+	}
+	return all
 }
 
 func (co *coordinator) sortedWaiting(sh *shard) []*waitingRequest {
@@ -476,7 +490,7 @@ func (r *request) groupClient() groups.Client {
 func (r *request) toGroup(group string) (answer, error) {
 	for {
 		w := &waitingRequest{
-			body: r.body, client: r.groupClient(), voice: r.voice(), flight: r.conn.flight,
+			body: r.body, client: r.groupClient(), voice: r.voice(), conn: r.conn, flight: r.conn.flight,
 			news: make(chan requestNews, 2), likelyWaits: r.likelyWaits(),
 		}
 		ok := r.cluster.loop.post(func() {

@@ -26,7 +26,7 @@ type partition struct {
 
 	mu       sync.Mutex
 	log      *partitionlog.Log
-	minISR   int32     // min.insync.replicas
+	minISR   int32     // min.insync.replicas; changed on the control loop only
 	watchers []*target // told once, at the next change
 	fetchers []fetcher // the owners of the partition, one a group
 
@@ -86,11 +86,17 @@ func (p *partition) setConfig(c partitionlog.Config, minISR int32) {
 	p.minISR = minISR
 }
 
+// underMinISR tells whether fewer replicas are in sync than min.insync.replicas asks for: what is to be on all of them can't be written then. On the loop, which changes
+// both, or with p.mu held.
+func (p *partition) underMinISR() bool {
+	s := p.state.Load()
+	return len(s.isr) < effectiveMinISR(p.minISR, len(s.replicas))
+}
+
 // holdHighWatermark holds the high watermark while too few replicas are in sync. A leader looks at that when the ISR changes and when something is
 // appended; another min.insync.replicas alone moves nothing. With p.mu held.
 func (p *partition) holdHighWatermark() {
-	s := p.state.Load()
-	p.log.HoldHighWatermark(len(s.isr) < effectiveMinISR(p.minISR, len(s.replicas)))
+	p.log.HoldHighWatermark(p.underMinISR())
 }
 
 // setState makes another leader or ISR known to the log and to who watches it. On the loop.

@@ -82,6 +82,7 @@ func (tc *txnCoordinator) metadataChanged(now time.Time) {
 		}
 	}
 	tc.each(func(sh *txnShard) {
+		sh.SetReadOnly(sh.log.underMinISR())
 		for _, m := range sh.Outstanding() {
 			tc.writeMarkers(now, sh, m)
 		}
@@ -106,6 +107,7 @@ func (tc *txnCoordinator) follow(now time.Time, p *partition) {
 		tc.c.bug("the log of %s-%d can't be read back: %v", transactionsTopic, p.index, err)
 	}
 	tc.shards[p.index] = sh
+	sh.SetReadOnly(p.underMinISR())
 	tc.apply(now, sh, sh.Loaded())
 }
 
@@ -170,14 +172,14 @@ func (tc *txnCoordinator) apply(now time.Time, sh *txnShard, e transactions.Effe
 	}
 }
 
-// writeMarkers ends a transaction in those of its partitions that have a leader; the others wait for one. A partition that is gone needs none.
+// writeMarkers ends a transaction in those of its partitions that have a leader and enough in sync; the others wait for that. A partition that is gone needs none.
 func (tc *txnCoordinator) writeMarkers(now time.Time, sh *txnShard, m transactions.Markers) {
 	var written []transactions.TopicPartition
 	refused := false
 	for _, tp := range m.Partitions {
 		p := tc.c.meta.Load().partition(tp.Topic, tp.Partition)
 		if p != nil {
-			if p.state.Load().leader < 0 {
+			if p.state.Load().leader < 0 || p.underMinISR() {
 				continue
 			}
 			_, code := tc.c.appendMarker(now, p, partitionlog.Marker{
