@@ -1,13 +1,9 @@
 package broker
 
 import (
-	"math"
-	"slices"
-
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/internal/config"
-	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
 // AlterConfigs, key 33, versions 0-2, and IncrementalAlterConfigs, key 44, versions 0-1 (KIP-339): the rules are in package config.
@@ -36,9 +32,6 @@ func (r *request) alterConfigs() (answer, error) {
 		if !req.ValidateOnly {
 			r.cluster.configsAltered(r.node.id, results)
 		}
-		if unsayable(results) {
-			return errorForm(r, wire.UnknownServerError)
-		}
 		return resp
 	})
 }
@@ -66,16 +59,8 @@ func (r *request) incrementalAlterConfigs() (answer, error) {
 		if !req.ValidateOnly {
 			r.cluster.configsAltered(r.node.id, results)
 		}
-		if unsayable(results) {
-			return errorForm(r, wire.UnknownServerError)
-		}
 		return resp
 	})
-}
-
-// unsayable tells whether an error quotes so much of the request that no answer can hold it: Kafka fails when it writes the answer.
-func unsayable(results []config.Result) bool {
-	return slices.ContainsFunc(results, func(r config.Result) bool { return r.Err != nil && len(r.Err.Message) > math.MaxInt16 })
 }
 
 // configsAltered puts altered configs into force: at once, where Kafka's brokers learn of them some milliseconds later. On the loop.

@@ -304,8 +304,15 @@ func (r *request) run(fn handler) (a answer, err error) {
 			a, err = errorForm(r, wire.UnknownServerError), nil
 		}
 	}()
-	return fn(r)
+	a, err = fn(r)
+	if resp, ok := a.(kmsg.Response); ok && err == nil && len(r.frame) > quotable && !wire.Writable(resp) {
+		a = errorForm(r, wire.UnknownServerError)
+	}
+	return a, err
 }
+
+// quotable is the size of requests whose errors may quote them in full. A text that no answer can hold fails the request in Kafka, after it was handled.
+const quotable = 16 << 10
 
 // firstAnswer is room for what a client asks first, ApiVersions.
 const firstAnswer = 1 << 10

@@ -74,6 +74,20 @@ func TestDifferenceSubscriptionThatAnnouncesTooMuchIsAnswered(t *testing.T) {
 	}
 }
 
+func TestDifferenceAnErrorTooLongIsAnswered(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{}))
+	for _, c := range []struct {
+		bytes int
+		want  wire.Code
+	}{{32000, wire.UnsupportedVersion}, {32767, wire.UnknownServerError}} {
+		req := kmsg.NewPtrDescribeClientQuotasRequest()
+		req.Version = 1
+		req.Components = []kmsg.DescribeClientQuotasRequestComponent{{EntityType: strings.Repeat("x", c.bytes)}}
+		require.Equal(t, c.want, wire.Code(cl.ask(req).(*kmsg.DescribeClientQuotasResponse).ErrorCode), "%d bytes", c.bytes)
+	}
+}
+
 func TestDifferenceNoShareAndStreamsGroups(t *testing.T) {
 	t.Parallel()
 	req := kmsg.NewPtrApiVersionsRequest()

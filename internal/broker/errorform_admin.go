@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"cmp"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/internal/wire"
@@ -130,12 +132,13 @@ func clusterErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respo
 
 // configErrorForm: configs and quotas.
 func configErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Response {
+	always := cmp.Or(text, code.String()) // two APIs are never without a text
 	switch req := body.(type) {
 	case *kmsg.DescribeConfigsRequest:
 		resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
 		for _, w := range req.Resources {
 			o := kmsg.NewDescribeConfigsResponseResource()
-			o.ResourceType, o.ResourceName, o.ErrorCode, o.ErrorMessage = w.ResourceType, w.ResourceName, int16(code), message(text)
+			o.ResourceType, o.ResourceName, o.ErrorCode, o.ErrorMessage = w.ResourceType, w.ResourceName, int16(code), &always
 			resp.Resources = append(resp.Resources, o)
 		}
 		return resp
@@ -158,7 +161,7 @@ func configErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respon
 	case *kmsg.AlterClientQuotasRequest:
 		resp := req.ResponseKind().(*kmsg.AlterClientQuotasResponse)
 		for _, w := range req.Entries {
-			resp.Entries = append(resp.Entries, quotaResult(w.Entity, refuse(code, "%s", text)))
+			resp.Entries = append(resp.Entries, quotaResult(w.Entity, refuse(code, "%s", always)))
 		}
 		return resp
 	case *kmsg.DescribeClientQuotasRequest: // the entries are null, not empty
@@ -207,6 +210,11 @@ func securityErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Resp
 			return resp
 		}
 		resp.ErrorCode, resp.ErrorMessage = int16(code), message(text)
+		for range req.Users { // they have the error, too, but no names
+			o := kmsg.NewDescribeUserSCRAMCredentialsResponseResult()
+			o.ErrorCode, o.ErrorMessage = int16(code), message(text)
+			resp.Results = append(resp.Results, o)
+		}
 		return resp
 	case *kmsg.AlterUserSCRAMCredentialsRequest:
 		resp := req.ResponseKind().(*kmsg.AlterUserSCRAMCredentialsResponse)

@@ -48,3 +48,31 @@ func retext(v reflect.Value) (err error) {
 	}
 	return err
 }
+
+// Writable tells whether no string of an answer is longer than a message can hold, which is 32767 bytes. One that quotes a request may be.
+func Writable(answer any) bool { return fits(reflect.ValueOf(answer)) }
+
+func fits(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Pointer:
+		return v.IsNil() || fits(v.Elem())
+	case reflect.String:
+		return v.Len() <= math.MaxInt16
+	case reflect.Slice:
+		switch v.Type().Elem().Kind() {
+		case reflect.Struct, reflect.String, reflect.Pointer:
+			for i := range v.Len() {
+				if !fits(v.Index(i)) {
+					return false
+				}
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if !fits(v.Field(i)) {
+				return false
+			}
+		}
+	}
+	return true
+}
