@@ -436,6 +436,13 @@ func (f *fetching) zeroIDBreaks() bool {
 
 // end completes the answer.
 func (f *fetching) end(session int32) answer {
+	if f.r.version < 12 { // a session remembers what a request of v12 asked for; Kafka fails when it writes that
+		for i := range f.named {
+			if f.named[i].DivergingEpoch != (wire.EpochEndOffset{Epoch: -1, EndOffset: -1}) {
+				return errorForm(f.r, wire.UnsupportedVersion)
+			}
+		}
+	}
 	f.response.SessionID = session
 	f.response.Topics = f.topics
 	if f.r.version >= 16 && !f.follower { // a follower knows the brokers
