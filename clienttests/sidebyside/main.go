@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -129,7 +128,11 @@ func (o *options) runArea(ctx context.Context, a *area, served versions, to *rep
 			return true
 		}
 		steps = steps[:d.step+1]
-		if !fails(steps) || !fails(steps) || !fails(steps) { // ids and the order in a hash table are drawn anew each time
+		again := true
+		for range 3 { // ids, and with them the order in a hash table, are drawn anew each time
+			again = again && fails(steps)
+		}
+		if !again {
 			to.unsteady(a, seed, d)
 			continue
 		}
@@ -197,74 +200,4 @@ func stepsOf(area string, seed uint64, n int) []step {
 		steps[i].seed = r.Uint64()
 	}
 	return steps
-}
-
-// report is what the areas have to say.
-type report struct {
-	mu       sync.Mutex
-	out      io.Writer
-	requests map[string]int // compared, by area
-	known    map[string]int // differences on purpose
-	found    map[string]int // differences
-	strays   int            // differences that didn't come again
-}
-
-func (r *report) line(s string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	fmt.Fprintln(r.out, s)
-}
-
-func (r *report) count(a *area, s *session) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.requests[a.name] += s.requests
-	for row, n := range s.known {
-		r.known[row] += n
-	}
-}
-
-// seen tells whether such a difference was reported, and counts it then.
-func (r *report) seen(key string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.found[key] == 0 {
-		return false
-	}
-	r.found[key]++
-	return true
-}
-
-func (r *report) difference(a *area, seed uint64, d *difference, story []string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.found[d.key()]++
-	fmt.Fprintf(r.out, "\nDIFFERENCE: area %s, seed %d, at %s\n", a.name, seed, d.key())
-	for _, line := range story {
-		fmt.Fprintln(r.out, "  |", line)
-	}
-	fmt.Fprint(r.out, d.print())
-}
-
-func (r *report) unsteady(a *area, seed uint64, d *difference) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.strays++
-	fmt.Fprintf(r.out, "\nonce only: area %s, seed %d, %s at %s: Kafka %.100s, fakekafka %.100s\n", a.name, seed, d.key(), d.where, d.want, d.got)
-}
-
-func (r *report) print(areas []*area) {
-	fmt.Fprintln(r.out)
-	total := 0
-	for _, a := range areas {
-		fmt.Fprintf(r.out, "%-14s %6d requests compared\n", a.name, r.requests[a.name])
-		total += r.requests[a.name]
-	}
-	for _, row := range slices.Sorted(maps.Keys(r.known)) {
-		fmt.Fprintf(r.out, "on purpose: %s (%d)\n", row, r.known[row])
-	}
-	for _, key := range slices.Sorted(maps.Keys(r.found)) {
-		fmt.Fprintf(r.out, "differs: %s (%d)\n", key, r.found[key])
-	}
-	fmt.Fprintf(r.out, "%d requests, %d differences, %d that didn't come again\n", total, len(r.found), r.strays)
 }

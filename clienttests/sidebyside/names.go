@@ -16,7 +16,7 @@ var (
 
 // idOfText tells what kind of id a string is, "" for one that isn't.
 func idOfText(field, s string) string {
-	if idAtEnd.MatchString(s) || field == "MemberID" && idAlone.MatchString(s) {
+	if idAtEnd.MatchString(s) || (field == "MemberID" || field == "LeaderID") && idAlone.MatchString(s) {
 		return "member"
 	}
 	return ""

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -66,47 +64,6 @@ type session struct {
 
 // parkedRequest is one that neither broker has answered yet: a JoinGroup or SyncGroup that waits for others.
 type parkedRequest struct{ kafka, ours kmsg.Request }
-
-// difference is where the brokers part.
-type difference struct {
-	step             int // the last one sent; -1 in the preparation
-	request          kmsg.Request
-	frame            []byte
-	damage           []mutation
-	late             bool // the answer to an earlier request, that waited
-	prefix           string
-	kafka, ours      answer
-	where, want, got string
-}
-
-// key says what kind of difference it is: the same one comes again under the same key.
-func (d *difference) key() string {
-	return fmt.Sprintf("%s %s", kmsg.NameForKey(d.request.Key()), regexp.MustCompile(`\[\d+\]`).ReplaceAllString(d.where, "[]"))
-}
-
-func (d *difference) print() string {
-	var b strings.Builder
-	what := ""
-	for _, m := range d.damage {
-		what += "; " + m.text
-	}
-	if d.late {
-		what += "; the answer to an earlier request"
-	}
-	fmt.Fprintf(&b, "%s v%d%s\n  request %s\n  frame   %s\n  differs at %s: Kafka %.300s, fakekafka %.300s\n", kmsg.NameForKey(d.request.Key()), d.request.GetVersion(), what,
-		short(treeOf(d.request).String()), hex.EncodeToString(d.frame[:min(len(d.frame), 1000)]), d.where, short(d.want), short(d.got))
-	for _, a := range []struct {
-		name string
-		answer
-	}{{"Kafka", d.kafka}, {"fakekafka", d.ours}} {
-		text := a.what
-		if a.tree != nil {
-			text = a.tree.String()
-		}
-		fmt.Fprintf(&b, "  %-9s %s\n", a.name, short(text))
-	}
-	return strings.ReplaceAll(b.String(), d.prefix, "~")
-}
 
 // run makes the area's preparation and then the steps; it ends at the first difference. An error says that it couldn't be run at all.
 func (s *session) run(steps []step) (*difference, error) {
@@ -283,64 +240,6 @@ func (s *session) redial(at int) error {
 	return s.ours.dial(at)
 }
 
-// busy are the codes of a broker that is still at something: a coordinator that loads, a transaction that ends.
-var busy = regexp.MustCompile(`ErrorCode:(14|15|16|51)\b`)
-
-func isBusy(a answer) bool { return a.tree != nil && busy.MatchString(a.tree.String()) }
-
-// passing tells whether two answers differ for now only.
-func passing(k, o answer) bool {
-	where, _, _ := differ(k, o)
-	return where != "" && isBusy(k) != isBusy(o)
-}
-
-// settle waits after what a broker finishes behind its answer, so that the next request finds it finished.
-func (s *session) settle(q kmsg.Request, a answer) {
-	switch q := q.(type) {
-	case *kmsg.EndTxnRequest:
-		s.settleTransaction(q.TransactionalID)
-	case *kmsg.InitProducerIDRequest:
-		if q.TransactionalID != nil {
-			s.settleTransaction(*q.TransactionalID)
-		}
-	case *kmsg.ConsumerGroupHeartbeatRequest:
-		if q.SubscribedTopicRegex != nil && a.what == answered { // topics are matched by a thread of its own
-			time.Sleep(100 * time.Millisecond)
-		}
-	case *kmsg.CreateTopicsRequest, *kmsg.DeleteTopicsRequest, *kmsg.CreatePartitionsRequest, *kmsg.IncrementalAlterConfigsRequest, *kmsg.AlterConfigsRequest,
-		*kmsg.AlterClientQuotasRequest, *kmsg.AlterUserSCRAMCredentialsRequest: // the controller answers before the broker has read its log
-		time.Sleep(80 * time.Millisecond)
-	case *kmsg.WriteTxnMarkersRequest:
-		time.Sleep(30 * time.Millisecond)
-	}
-}
-
-// settleTransaction waits until the transaction's markers are written.
-func (s *session) settleTransaction(id string) {
-	q := kmsg.NewPtrDescribeTransactionsRequest()
-	q.TransactionalIDs = []string{id}
-	for _, on := range []*side{s.kafka, s.ours} {
-		c, err := dial(on.addr)
-		if err != nil {
-			return // the next request says so
-		}
-		for range 80 {
-			c.send(frameOf(q))
-			o := c.await(answerLimit)
-			r, err := decode(q, o.frame)
-			if err != nil {
-				break
-			}
-			states := r.(*kmsg.DescribeTransactionsResponse).TransactionStates
-			if len(states) == 0 || !strings.HasPrefix(states[0].State, "Prepare") {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		c.close()
-	}
-}
-
 func (s *session) say(q kmsg.Request, hurt []mutation, answer string) {
 	if s.trace == nil {
 		return
@@ -350,16 +249,4 @@ func (s *session) say(q kmsg.Request, hurt []mutation, answer string) {
 		text += "; " + m.text
 	}
 	s.trace(strings.ReplaceAll(fmt.Sprintf("%s\n    -> %s", short(text), short(answer)), s.kafka.world.prefix, "~"))
-}
-
-// repeats is a text that repeats one letter, or a zero byte, very often.
-var repeats = regexp.MustCompile(`n{100,}|m{100,}|(00){40,}`)
-
-// short prints a long text so that a reader sees what it is.
-func short(s string) string {
-	s = repeats.ReplaceAllStringFunc(s, func(r string) string { return fmt.Sprintf("%s...(%d)", r[:2], len(r)) })
-	if len(s) > 1500 {
-		s = s[:1500] + "..."
-	}
-	return s
 }

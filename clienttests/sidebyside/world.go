@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/binary"
+	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -48,6 +50,12 @@ func (w *world) learn(request kmsg.Request, response kmsg.Response) {
 		for _, t := range a.Topics {
 			if t.ErrorCode == 0 && t.TopicID != [16]byte{} {
 				w.ids[t.Topic] = t.TopicID
+			}
+		}
+	case *kmsg.MetadataResponse:
+		for _, t := range a.Topics {
+			if t.ErrorCode == 0 && t.Topic != nil && t.TopicID != [16]byte{} {
+				w.ids[*t.Topic] = t.TopicID
 			}
 		}
 	case *kmsg.DeleteTopicsResponse:
@@ -113,6 +121,9 @@ func (w *world) heartbeat(q *kmsg.ConsumerGroupHeartbeatRequest, a *kmsg.Consume
 			for _, t := range a.Assignment.Topics {
 				m.topics = append(m.topics, kmsg.ConsumerGroupHeartbeatRequestTopic{TopicID: t.TopicID, Partitions: t.Partitions})
 			}
+			slices.SortFunc(m.topics, func(a, b kmsg.ConsumerGroupHeartbeatRequestTopic) int { // they came in no order
+				return strings.Compare(w.topicOf("", a.TopicID), w.topicOf("", b.TopicID))
+			})
 		}
 	}
 }

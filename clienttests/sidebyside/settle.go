@@ -1,0 +1,99 @@
+package main
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// busy are the codes of a broker that is still at something: a coordinator that loads, a transaction that ends.
+var busy = regexp.MustCompile(`ErrorCode:(14|15|16|51)\b`)
+
+func isBusy(a answer) bool { return a.tree != nil && busy.MatchString(a.tree.String()) }
+
+// passing tells whether two answers differ for now only.
+func passing(k, o answer) bool {
+	where, _, _ := differ(k, o)
+	return where != "" && isBusy(k) != isBusy(o)
+}
+
+// settle waits after what a broker finishes behind its answer, so that the next request finds it finished.
+func (s *session) settle(q kmsg.Request, a answer) {
+	switch q := q.(type) {
+	case *kmsg.EndTxnRequest:
+		s.settleTransaction(q.TransactionalID)
+	case *kmsg.InitProducerIDRequest:
+		if q.TransactionalID != nil {
+			s.settleTransaction(*q.TransactionalID)
+		}
+	case *kmsg.ConsumerGroupHeartbeatRequest:
+		if q.SubscribedTopicRegex != nil && a.what == answered { // topics are matched by a thread of its own
+			time.Sleep(100 * time.Millisecond)
+		}
+	case *kmsg.CreateTopicsRequest, *kmsg.DeleteTopicsRequest, *kmsg.CreatePartitionsRequest, *kmsg.AlterPartitionAssignmentsRequest:
+		s.settleTopics()
+	case *kmsg.IncrementalAlterConfigsRequest, *kmsg.AlterConfigsRequest,
+		*kmsg.AlterClientQuotasRequest, *kmsg.AlterUserSCRAMCredentialsRequest: // the controller answers before the broker has read its log
+		time.Sleep(80 * time.Millisecond)
+	case *kmsg.WriteTxnMarkersRequest:
+		time.Sleep(30 * time.Millisecond)
+	}
+}
+
+// settleTransaction waits until the transaction's markers are written.
+func (s *session) settleTransaction(id string) {
+	q := kmsg.NewPtrDescribeTransactionsRequest()
+	q.TransactionalIDs = []string{id}
+	for _, on := range []*side{s.kafka, s.ours} {
+		c, err := dial(on.addr)
+		if err != nil {
+			return // the next request says so
+		}
+		for range 80 {
+			c.send(frameOf(q))
+			o := c.await(answerLimit)
+			r, err := decode(q, o.frame)
+			if err != nil {
+				break
+			}
+			states := r.(*kmsg.DescribeTransactionsResponse).TransactionStates
+			if len(states) == 0 || !strings.HasPrefix(states[0].State, "Prepare") {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		c.close()
+	}
+}
+
+// settleTopics waits until Kafka's broker has read what its controller has done: until both brokers tell the same of the sequence's topics.
+func (s *session) settleTopics() {
+	q := kmsg.NewPtrMetadataRequest()
+	q.Version = 1
+	for _, name := range slices.Sorted(maps.Keys(s.kafka.world.ids)) {
+		q.Topics = append(q.Topics, kmsg.MetadataRequestTopic{Topic: kmsg.StringPtr(name)})
+	}
+	k, err := dial(s.kafka.addr)
+	if err != nil {
+		return // the next request says so
+	}
+	defer k.close()
+	o, err := dial(s.ours.addr)
+	if err != nil {
+		return
+	}
+	defer o.close()
+	for range 50 {
+		k.send(frameOf(q))
+		o.send(frameOf(q))
+		ak, ao := s.kafka.read(k.await(answerLimit), q), s.ours.read(o.await(answerLimit), q)
+		if where, _, _ := differ(ak, ao); where == "" {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
