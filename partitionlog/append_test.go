@@ -417,6 +417,22 @@ func TestTimestampBoundsThatWrap(t *testing.T) {
 	require.Equal(t, CodeInvalidTimestamp, err.Code, "it counts as far ahead")
 }
 
+func TestTimestampBoundsToTheMillisecond(t *testing.T) {
+	t.Parallel()
+	for _, compression := range []string{"producer", "gzip"} {
+		l := newTestLog(func(c *Config) {
+			c.TimestampBeforeMaxMs, c.TimestampAfterMaxMs, c.CompressionType = 1000, 2000, compression
+		})
+		for at, want := range map[int64]int16{-1000: CodeNone, -1001: CodeInvalidTimestamp, 2000: CodeNone, 2001: CodeInvalidTimestamp} {
+			code := CodeNone
+			if _, err := l.Append(t0, mustBatch(t, testRecords(1, t0+at), BatchOptions{}), AppendOptions{}); err != nil {
+				code = err.Code
+			}
+			require.Equal(t, want, code, "%s: %d ms from now", compression, at)
+		}
+	}
+}
+
 func TestManyBadRecordsShareTheirText(t *testing.T) {
 	t.Parallel()
 	l := newTestLog(func(c *Config) { c.TimestampBeforeMaxMs = 0 })

@@ -108,6 +108,15 @@ func TestExpireProducers(t *testing.T) {
 	r, err := l.Append(t0, idempotent(t, 1, 7, 0, 0), AppendOptions{})
 	require.Nil(t, err)
 	require.False(t, r.Duplicate, "forgotten: appended again")
+
+	v, needed := l.BeginVerification(t0, transactional(t, 1, 9, 0, 0), 9)
+	require.True(t, needed)
+	l.ExpireProducers(t0 + 999)
+	again, _ := l.BeginVerification(t0, transactional(t, 1, 9, 0, 0), 9)
+	require.Equal(t, v, again)
+	l.ExpireProducers(t0 + 1000)
+	again, _ = l.BeginVerification(t0, transactional(t, 1, 9, 0, 0), 9)
+	require.NotEqual(t, v, again, "a question that is as old is forgotten, too")
 }
 
 func TestTruncateRebuildsProducers(t *testing.T) {

@@ -241,6 +241,23 @@ func TestExhaustedEpochsGetANewProducerID(t *testing.T) {
 	assert.Equal(t, next, again)
 }
 
+// The id that a producer had before its epochs ran out is recognized, but only with the epochs at which they do.
+func TestPreviousProducerIDIsKnownAtItsLastEpochs(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[int16]int16{maxEpoch - 1: codeNone, maxEpoch - 2: codeProducerFenced, 0: codeProducerFenced} {
+		d := newDriver(t)
+		old, _ := d.init(nobody)
+		d.s.entries["t"].epoch = maxEpoch - 1
+		old.Epoch = maxEpoch - 1
+		require.Zero(t, d.add(old, 2, orders0))
+		_, code := d.end(old, true, 5)
+		require.Zero(t, code)
+		require.Equal(t, int64(1), d.s.entries["t"].producer)
+		_, code = d.init(Producer{old.ID, given})
+		assert.Equal(t, want, code, "epoch %d", given)
+	}
+}
+
 func TestExpiryForgetsUnusedIDs(t *testing.T) {
 	t.Parallel()
 	d := newDriver(t)

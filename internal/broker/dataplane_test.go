@@ -548,3 +548,21 @@ func TestProduceKeepsTheFrame(t *testing.T) {
 	require.Len(t, got.Records, 1)
 	require.True(t, inFrame(got.Records[0]), "what a fetch writes")
 }
+
+// Kafka lets one client write to internal topics: the one that its own tools are.
+func TestInternalTopicsAreWrittenByTheAdminClientOnly(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{}))
+	find := kmsg.NewPtrFindCoordinatorRequest()
+	find.CoordinatorKey = "g"
+	cl.ask(find)
+	for client, want := range map[string]wire.Code{"raw": wire.InvalidTopicException, "__admin_client": wire.None} {
+		f := kmsg.NewRequestFormatter(kmsg.FormatterClientID(client))
+		cl.corr++
+		req := produceRequest("__consumer_offsets", 0, oneBatch(t, 1, 1))
+		_, err := cl.nc.Write(f.AppendRequest(nil, req, cl.corr))
+		require.NoError(t, err)
+		resp := cl.receive(req).(*kmsg.ProduceResponse)
+		require.Equal(t, want, wire.Code(resp.Topics[0].Partitions[0].ErrorCode), client)
+	}
+}
