@@ -556,10 +556,12 @@ func TestInternalTopicsAreWrittenByTheAdminClientOnly(t *testing.T) {
 	find := kmsg.NewPtrFindCoordinatorRequest()
 	find.CoordinatorKey = "g"
 	cl.ask(find)
+	batch, err := partitionlog.BuildBatch([]partitionlog.Record{{Key: []byte("k")}}, partitionlog.BatchOptions{ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1})
+	require.NoError(t, err)
 	for client, want := range map[string]wire.Code{"raw": wire.InvalidTopicException, "__admin_client": wire.None} {
 		f := kmsg.NewRequestFormatter(kmsg.FormatterClientID(client))
 		cl.corr++
-		req := produceRequest("__consumer_offsets", 0, oneBatch(t, 1, 1))
+		req := produceRequest("__consumer_offsets", 0, batch)
 		_, err := cl.nc.Write(f.AppendRequest(nil, req, cl.corr))
 		require.NoError(t, err)
 		resp := cl.receive(req).(*kmsg.ProduceResponse)
