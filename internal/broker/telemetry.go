@@ -207,8 +207,8 @@ func (r *request) matchesAll(id [16]byte, selectors []string) bool {
 	}
 	for _, s := range selectors {
 		name, pattern, _ := strings.Cut(s, "=")
-		re, err := regexp.Compile("^(?:" + pattern + ")$")
-		if err != nil || !re.MatchString(client[name]) {
+		re, err := regexp.Compile("^(?:" + strings.TrimSpace(pattern) + ")$")
+		if err != nil || !re.MatchString(client[strings.TrimSpace(name)]) {
 			return false
 		}
 	}
