@@ -143,10 +143,13 @@ func (i *telemetryInstance) mayPush(now time.Time, terminating bool, subscriptio
 	return wire.None
 }
 
+// longestTelemetryInterval is a client's interval when nothing says a shorter one: a subscription's may be longer, but never counts then.
+const longestTelemetryInterval = 300 * time.Second
+
 // subscriptionOf joins the subscriptions that match the client: all their metrics, at the shortest interval. On the loop.
 func (r *request) subscriptionOf(id [16]byte) subscription {
 	c := r.cluster
-	s := subscription{interval: -1}
+	s := subscription{interval: longestTelemetryInterval}
 	for _, name := range c.config.ClientMetricsSubscriptions() {
 		entries, err := c.config.Describe(r.node.id, config.ClientMetricsResource, name, nil, c.topicExists)
 		if err != nil {
@@ -161,12 +164,7 @@ func (r *request) subscriptionOf(id [16]byte) subscription {
 		}
 		s.metrics = append(s.metrics, splitList(values["metrics"])...)
 		ms, _ := strconv.Atoi(values["interval.ms"]) // checked when it was set
-		if d := time.Duration(ms) * time.Millisecond; s.interval < 0 || d < s.interval {
-			s.interval = d
-		}
-	}
-	if s.interval < 0 {
-		s.interval = 300 * time.Second
+		s.interval = min(s.interval, time.Duration(ms)*time.Millisecond)
 	}
 	slices.Sort(s.metrics)
 	s.metrics = slices.Compact(s.metrics)
