@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"github.com/fakekafka/fakekafka/assignors"
 )
 
 // joinGroup is JoinGroup (key 11, v0 to v9). The order of the checks decides the error.
@@ -227,7 +225,7 @@ func claimed(req *kmsg.JoinGroupRequest) map[string][]int32 {
 	if req.ProtocolType != consumerProtocolType || len(req.Protocols) == 0 {
 		return nil
 	}
-	sub, err := assignors.DecodeSubscription(req.Protocols[0].Metadata)
+	sub, err := readSubscription(req.Protocols[0].Metadata)
 	if err != nil || len(sub.Owned) == 0 {
 		return nil
 	}

@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/fakekafka/fakekafka/assignors"
+	"github.com/fakekafka/fakekafka/internal/javatext"
 )
 
 // The coordinator reads the bytes of members only where the protocol type is "consumer".
@@ -37,7 +39,7 @@ func readSubscriptionV0(b []byte) (topics []string, rest []byte, err error) {
 		if size < 0 || len(b) < 2+size {
 			return nil, nil, errBadSubscription
 		}
-		topics = append(topics, string(b[2:2+size]))
+		topics = append(topics, javatext.Of(b[2:2+size]))
 		b = b[2+size:]
 	}
 	if len(b) < 4 {
@@ -50,9 +52,27 @@ func readSubscriptionV0(b []byte) (topics []string, rest []byte, err error) {
 	return topics, b[4+size:], nil
 }
 
+// readSubscription reads a subscription with its names as Kafka reads them.
+func readSubscription(b []byte) (assignors.Subscription, error) {
+	sub, err := assignors.DecodeSubscription(b)
+	for i := range sub.Topics {
+		reread(&sub.Topics[i])
+	}
+	for i := range sub.Owned {
+		reread(&sub.Owned[i].Topic)
+	}
+	return sub, err
+}
+
+func reread(name *string) {
+	if !utf8.ValidString(*name) {
+		*name = javatext.Of([]byte(*name))
+	}
+}
+
 // ownedPartitions are those a cooperative member lists in its subscription; nil where there are none or they can't be read.
 func ownedPartitions(subscription []byte) map[string][]int32 {
-	sub, err := assignors.DecodeSubscription(subscription)
+	sub, err := readSubscription(subscription)
 	if err != nil || len(sub.Owned) == 0 {
 		return nil
 	}

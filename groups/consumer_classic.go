@@ -186,7 +186,7 @@ func (g *consumerGroup) offersWhatClassicMembersSpeak(req *kmsg.JoinGroupRequest
 
 // classicAttributes reads what a classic member says of itself: its subscription is that of the first protocol it offers.
 func (s *Shard) classicAttributes(client Client, req *kmsg.JoinGroupRequest) (memberAttributes, partitionSet, error) {
-	sub, err := assignors.DecodeSubscription(req.Protocols[0].Metadata)
+	sub, err := readSubscription(req.Protocols[0].Metadata)
 	if err != nil {
 		return memberAttributes{}, nil, fmt.Errorf("subscription of protocol %s: %w", req.Protocols[0].Name, err)
 	}

@@ -155,7 +155,7 @@ func (s *Shard) upgradedMembers(c *classicGroup, cannot func(string, ...any) *re
 		if c.protocol != nil && !m.offers(*c.protocol) { // one that came after the vote
 			return nil, broken("the upgrade failed: member %s does not offer %s, the protocol of the group's generation", m.id, *c.protocol)
 		}
-		sub, err := assignors.DecodeSubscription(m.metadata(c.protocolOrFirst(m)))
+		sub, err := readSubscription(m.metadata(c.protocolOrFirst(m)))
 		if err != nil {
 			return nil, malformed(m, err)
 		}

@@ -1,5 +1,5 @@
-// Package javatext reads bytes as text the way a broker does, which runs in Java: strings of requests, and header keys of records that it
-// writes anew.
+// Package javatext reads bytes as text the way a broker does, which runs in Java: strings of requests, names in the subscriptions of members, and
+// header keys of records that it writes anew.
 package javatext
 
 import (

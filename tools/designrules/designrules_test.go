@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"internal/wire":     {"internal/javatext"},
 	"internal/javatext": {},
 	"internal/records":  {},
-	"groups":            {"assignors", "internal/records"},
+	"groups":            {"assignors", "internal/records", "internal/javatext"}, // the names in a member's subscription
 	"transactions":      {},
 	"fetchsession":      {},
 	"partitionlog":      {"internal/javatext"}, // a batch that is written anew
