@@ -59,7 +59,7 @@ func (s *session) prepare() (*difference, error) {
 func (s *session) cleanUp() {
 	for _, on := range []*side{s.kafka, s.ours} {
 		q := kmsg.NewPtrDeleteTopicsRequest()
-		q.Version, q.TopicNames, q.TimeoutMillis = 5, slices.Sorted(maps.Keys(on.world.ids)), 9000
+		q.Version, q.TopicNames, q.TimeoutMillis = 5, slices.Sorted(maps.Keys(on.world.made)), 9000
 		if c, err := dial(on.addr); err == nil {
 			c.send(frameOf(q))
 			c.await(answerLimit)

@@ -60,6 +60,7 @@ type session struct {
 	trace       func(string) // hears of every request and its answer; may be nil
 	requests    int          // compared so far
 	known       map[string]int
+	over        bool // the brokers differ on purpose, and so they may from here on
 }
 
 // parkedRequest is one that neither broker has answered yet: a JoinGroup or SyncGroup that waits for others.
@@ -81,7 +82,7 @@ func (s *session) run(steps []step) (*difference, error) {
 		if d != nil {
 			d.step = i
 		}
-		if d != nil || err != nil {
+		if d != nil || err != nil || s.over {
 			return d, err
 		}
 	}
@@ -111,7 +112,7 @@ func (s *session) ask(at int, qk, qo kmsg.Request, hurt []mutation) (*difference
 	s.requests++
 	frame, oursFrame, hurt := mutated(frameOf(qk), frameOf(qo), hurt)
 	dk, do := readBack(frame, qk), readBack(oursFrame, qo)
-	if (dk == nil) != (do == nil) { // where an id is read as something else, it isn't the same damage
+	if (dk == nil) != (do == nil) || wild(dk) { // the first: where an id is read as something else, it isn't the same damage
 		frame, oursFrame, hurt = frameOf(qk), frameOf(qo), nil
 	} else if len(hurt) > 0 && dk != nil {
 		qk, qo = dk, do
@@ -133,6 +134,10 @@ func (s *session) ask(at int, qk, qo kmsg.Request, hurt []mutation) (*difference
 		} else {
 			ao = s.ours.again(at, qo, oursFrame)
 		}
+	}
+	for try := 0; try < 40 && behind(qk.Key(), ak, ao); try++ {
+		time.Sleep(25 * time.Millisecond)
+		ak = s.kafka.again(at, qk, frame)
 	}
 	d := s.compare(at, qk, qo, ak, ao)
 	if d != nil {
@@ -191,6 +196,7 @@ func (s *session) compare(at int, qk, qo kmsg.Request, k, o answer) *difference 
 	}
 	if row := onPurpose(qk, k, o, where); row != "" {
 		s.known[row]++
+		s.over = true
 		return nil
 	}
 	return &difference{request: qk, prefix: s.kafka.world.prefix, kafka: k, ours: o, where: where, want: want, got: got}

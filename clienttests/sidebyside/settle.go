@@ -21,6 +21,25 @@ func passing(k, o answer) bool {
 	return where != "" && isBusy(k) != isBusy(o)
 }
 
+// reads are requests that Kafka's brokers answer from what they have read of the controller's log so far. They change nothing, so that a
+// broker that has not read it all can be asked again.
+var reads = map[int16]bool{
+	3:  true, // Metadata
+	32: true, // DescribeConfigs
+	35: true, // DescribeLogDirs
+	46: true, // ListPartitionReassignments
+	48: true, // DescribeClientQuotas
+	50: true, // DescribeUserScramCredentials
+	74: true, // ListConfigResources
+	75: true, // DescribeTopicPartitions
+}
+
+// behind tells whether Kafka's answer may be one of a moment ago.
+func behind(key int16, k, o answer) bool {
+	where, _, _ := differ(k, o)
+	return where != "" && reads[key]
+}
+
 // settle waits after what a broker finishes behind its answer, so that the next request finds it finished.
 func (s *session) settle(q kmsg.Request, a answer) {
 	switch q := q.(type) {
@@ -74,7 +93,7 @@ func (s *session) settleTransaction(id string) {
 func (s *session) settleTopics() {
 	q := kmsg.NewPtrMetadataRequest()
 	q.Version = 1
-	for _, name := range slices.Sorted(maps.Keys(s.kafka.world.ids)) {
+	for _, name := range slices.Sorted(maps.Keys(s.kafka.world.made)) {
 		q.Topics = append(q.Topics, kmsg.MetadataRequestTopic{Topic: kmsg.StringPtr(name)})
 	}
 	k, err := dial(s.kafka.addr)

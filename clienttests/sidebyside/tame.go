@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -33,7 +34,7 @@ func tame(q kmsg.Request) {
 		}
 	case *kmsg.IncrementalAlterConfigsRequest:
 		for _, r := range q.Resources {
-			q.ValidateOnly = q.ValidateOnly || r.ResourceType == kmsg.ConfigResourceTypeBroker
+			q.ValidateOnly = q.ValidateOnly || ofAll(r.ResourceType)
 		}
 	case *kmsg.AlterClientQuotasRequest:
 		for _, e := range q.Entries {
@@ -43,7 +44,7 @@ func tame(q kmsg.Request) {
 		}
 	case *kmsg.AlterConfigsRequest:
 		for _, r := range q.Resources {
-			q.ValidateOnly = q.ValidateOnly || r.ResourceType == kmsg.ConfigResourceTypeBroker
+			q.ValidateOnly = q.ValidateOnly || ofAll(r.ResourceType)
 		}
 		q.Resources = once(q.Resources, func(r kmsg.AlterConfigsRequestResource) string {
 			return fmt.Sprint(int8(r.ResourceType), []rune(r.ResourceName))
@@ -64,8 +65,8 @@ func tame(q kmsg.Request) {
 	case *kmsg.JoinGroupRequest:
 		q.Protocols = once(q.Protocols, func(p kmsg.JoinGroupRequestProtocol) string { return fmt.Sprint([]rune(p.Name)) })
 		for i := range q.Protocols {
-			if m := q.Protocols[i].Metadata; len(m) > 6 && new(kmsg.ConsumerMemberMetadata).ReadFrom(m) != nil { // it announces more than it has
-				q.Protocols[i].Metadata = m[:1]
+			if unread(q.Protocols[i]) {
+				q.Protocols[i].Metadata = []byte{0}
 			}
 		}
 	case *kmsg.ProduceRequest:
@@ -86,6 +87,22 @@ func tame(q kmsg.Request) {
 	case *kmsg.FetchRequest:
 		q.MaxWaitMillis, q.ReplicaID = 0, min(q.ReplicaID, 0)
 	}
+}
+
+// ofAll tells of settings that hold for the clients of every sequence.
+func ofAll(t kmsg.ConfigResourceType) bool {
+	return t == kmsg.ConfigResourceTypeBroker || t == kmsg.ConfigResourceTypeClientMetrics
+}
+
+// unread tells of a subscription that announces more than it has: a group with such a member is stuck in Kafka.
+func unread(p kmsg.JoinGroupRequestProtocol) bool {
+	return len(p.Metadata) > 6 && new(kmsg.ConsumerMemberMetadata).ReadFrom(p.Metadata) != nil
+}
+
+// wild tells of a damaged request that is one of those that tame would have changed for being never answered.
+func wild(q kmsg.Request) bool {
+	join, ok := q.(*kmsg.JoinGroupRequest)
+	return ok && slices.ContainsFunc(join.Protocols, unread)
 }
 
 // fragile are requests that a flipped bit could make one that the broker doesn't survive, or that change it for all.

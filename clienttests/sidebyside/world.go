@@ -17,6 +17,7 @@ type world struct {
 	members   map[string][]*member
 	producers map[string]*producer // by transactional id; without one by a name of ours
 	session   struct{ id, epoch int32 }
+	made      map[string]bool // topics, whether they are there or not
 	deleted   map[string]bool // topics
 }
 
@@ -40,7 +41,7 @@ type partition struct {
 }
 
 func newWorld(prefix string) *world {
-	return &world{prefix: prefix, ids: map[string][16]byte{}, members: map[string][]*member{}, producers: map[string]*producer{}, deleted: map[string]bool{}}
+	return &world{prefix: prefix, ids: map[string][16]byte{}, members: map[string][]*member{}, producers: map[string]*producer{}, made: map[string]bool{}, deleted: map[string]bool{}}
 }
 
 // learn takes from an answer what later requests are made of.
@@ -48,6 +49,7 @@ func (w *world) learn(request kmsg.Request, response kmsg.Response) {
 	switch a := response.(type) {
 	case *kmsg.CreateTopicsResponse:
 		for _, t := range a.Topics {
+			w.made[t.Topic] = w.made[t.Topic] || t.ErrorCode == 0
 			if t.ErrorCode == 0 && t.TopicID != [16]byte{} {
 				w.ids[t.Topic] = t.TopicID
 			}
