@@ -235,3 +235,32 @@ func TestRefusedMarkerLeavesTheTransactionPending(t *testing.T) {
 	require.Equal(t, wire.ConcurrentTransactions, wire.Code(cl.ask(end).(*kmsg.EndTxnResponse).ErrorCode))
 	require.Equal(t, []wire.Code{wire.ConcurrentTransactions}, cl.add("t"))
 }
+
+// Recorded from Apache Kafka 4.3.1: without __transaction_state nobody can be asked, which each API says in its own words.
+func TestWithoutATransactionLog(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{KafkaTimings: true, Topics: []TopicSpec{{Name: "t", Partitions: 1}}}))
+	find := kmsg.NewPtrFindCoordinatorRequest()
+	find.CoordinatorKey = "g"
+	require.Eventually(t, func() bool { return cl.ask(find).(*kmsg.FindCoordinatorResponse).ErrorCode == 0 }, 10*time.Second, time.Millisecond)
+	for version := int16(0); version <= 5; version++ {
+		commit := kmsg.NewPtrTxnOffsetCommitRequest()
+		commit.Version, commit.TransactionalID, commit.Group, commit.ProducerID, commit.Generation = version, "nobody", "g", 5, -1
+		topic := kmsg.NewTxnOffsetCommitRequestTopic()
+		topic.Topic = "t"
+		topic.Partitions = append(topic.Partitions, kmsg.NewTxnOffsetCommitRequestTopicPartition())
+		commit.Topics = append(commit.Topics, topic)
+		resp := cl.ask(commit).(*kmsg.TxnOffsetCommitResponse)
+		require.Equal(t, wire.CoordinatorNotAvailable, wire.Code(resp.Topics[0].Partitions[0].ErrorCode), "v%d", version)
+	}
+	for version := int16(9); version <= 12; version++ {
+		batch, err := partitionlog.BuildBatch([]partitionlog.Record{{Value: []byte("v")}}, partitionlog.BatchOptions{
+			Idempotent: true, Transactional: true, ProducerID: 5, ProducerEpoch: 0, BaseSequence: 0})
+		require.NoError(t, err)
+		req := produceRequest("t", 0, batch)
+		req.Version, req.TransactionID = version, kmsg.StringPtr("nobody")
+		p := cl.ask(req).(*kmsg.ProduceResponse).Topics[0].Partitions[0]
+		require.Equal(t, wire.NotEnoughReplicas, wire.Code(p.ErrorCode), "v%d", version)
+		require.NotNil(t, p.ErrorMessage)
+	}
+}
