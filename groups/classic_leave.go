@@ -22,6 +22,7 @@ func (s *Shard) leaveGroup(c Command, req *kmsg.LeaveGroupRequest) {
 		leaving = []kmsg.LeaveGroupRequestMember{m}
 	}
 	var codes []int16
+	written := len(s.fx.Batches)
 	g := s.groups[req.Group]
 	switch {
 	case g != nil && g.consumer != nil:
@@ -34,9 +35,12 @@ func (s *Shard) leaveGroup(c Command, req *kmsg.LeaveGroupRequest) {
 	default:
 		codes = s.leaveClassicGroup(g, leaving)
 	}
-	if req.Version < 3 {
+	switch {
+	case s.readOnly && len(s.fx.Batches) > written: // the member has left all the same
+		resp.ErrorCode = errCoordinatorNotAvailable
+	case req.Version < 3:
 		resp.ErrorCode = codes[0]
-	} else {
+	default:
 		for i, m := range leaving {
 			rm := kmsg.NewLeaveGroupResponseMember()
 			rm.MemberID, rm.InstanceID, rm.ErrorCode = m.MemberID, m.InstanceID, codes[i]

@@ -101,7 +101,12 @@ func (s *Shard) leaderSynced(g *group, req *kmsg.SyncGroupRequest) {
 		assignments[a.MemberID] = bytes.Clone(a.MemberAssignment)
 	}
 	record := groupRecord(g, assignments)
-	if !s.fits([]Record{record}) {
+	switch {
+	case s.readOnly:
+		s.answerSyncs(g, errCoordinatorNotAvailable)
+		s.prepareRebalance(g, "too few replicas of the coordinator's log are in sync to store the leader's assignment")
+		return
+	case !s.fits([]Record{record}):
 		s.answerSyncs(g, errUnknownServerError)
 		s.prepareRebalance(g, "the leader's assignment is larger than a record may be")
 		return

@@ -265,8 +265,11 @@ func (s *Shard) consumerLeave(c Command, req *kmsg.ConsumerGroupHeartbeatRequest
 			return refused(r)
 		}
 	}
-	if m == nil {
+	switch {
+	case m == nil:
 		return refused(unknownMember(req.MemberID, req.Group))
+	case s.readOnly:
+		return refused(s.unwritable())
 	}
 	if req.MemberEpoch == epochLeaveStatic {
 		s.goAway(cg, m)

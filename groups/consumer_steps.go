@@ -60,7 +60,7 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 	b.tx.onDone = append(b.tx.onDone, func() { s.maybeResolve(g, resolved, b.client.Principal, b.newExpression) })
 	if g.assignmentEpoch < g.groupEpoch {
 		if s.cfg.Prompt {
-			if r := b.tx.tooLarge(); r != nil {
+			if r := b.tx.unwritable(); r != nil {
 				return r
 			}
 			b.tx.commit()
@@ -100,7 +100,7 @@ func (s *Shard) finishBeat(b *beat) *refusal {
 			b.tx.putCurrent(m.id, next)
 		}
 	}
-	if r := b.tx.tooLarge(); r != nil {
+	if r := b.tx.unwritable(); r != nil {
 		return r
 	}
 	b.tx.commit()

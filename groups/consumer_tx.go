@@ -59,6 +59,14 @@ func (t *consumerTx) tooLarge() *refusal {
 	return broken("its %d records do not fit into a batch", len(t.records))
 }
 
+// unwritable is why the records can't be a batch, nil if they can: the caller takes them back.
+func (t *consumerTx) unwritable() *refusal {
+	if t.s.readOnly && len(t.records) > 0 {
+		return t.s.unwritable()
+	}
+	return t.tooLarge()
+}
+
 // commit makes the records a batch of the step's effects.
 func (t *consumerTx) commit() {
 	t.s.addBatch(t.records)

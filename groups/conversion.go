@@ -343,7 +343,7 @@ func (s *Shard) downgradeForStatic(b *beat, group *group, m *consumerMember, att
 		}
 	}
 	c := s.downgrade(b.tx, group, generation, nil, m.id, rebalance, dropped...)
-	if r := b.tx.tooLarge(); r != nil {
+	if r := b.tx.unwritable(); r != nil {
 		return r.code
 	}
 	b.tx.commit()

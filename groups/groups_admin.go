@@ -90,6 +90,10 @@ func (s *Shard) listGroups(c Command, req *kmsg.ListGroupsRequest) {
 
 // deleteGroups is DeleteGroups (key 42, v0 to v2).
 func (s *Shard) deleteGroups(c Command, req *kmsg.DeleteGroupsRequest) {
+	if s.readOnly && slices.ContainsFunc(req.Groups, func(id string) bool { g := s.written(id); return g != nil && g.isEmpty() }) {
+		s.reply(c.Ticket, Refuse(req, errCoordinatorNotAvailable)) // all of them: they would be one batch
+		return
+	}
 	resp := req.ResponseKind().(*kmsg.DeleteGroupsResponse)
 	seen := make(map[string]bool, len(req.Groups))
 	for _, id := range req.Groups {

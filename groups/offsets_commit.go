@@ -171,9 +171,12 @@ func (s *Shard) commitOffsets(commit commitRequest, expire int64) {
 		return
 	}
 	batch := s.offsetRecords(commit, expire)
-	if s.fits(batch) {
+	switch {
+	case s.readOnly:
+		commit.refuse(errCoordinatorNotAvailable)
+	case s.fits(batch):
 		s.write(batch...)
-	} else {
+	default:
 		commit.refuse(errUnknownServerError)
 	}
 	if g != nil && g.classic != nil && g.classic.state != classicEmpty {
@@ -195,7 +198,10 @@ func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 		}
 		var batch []Record
 		if code == errNone {
-			if batch = s.offsetRecords(commit, -1); !s.fits(batch) {
+			switch batch = s.offsetRecords(commit, -1); {
+			case s.readOnly:
+				code = errCoordinatorNotAvailable
+			case !s.fits(batch):
 				code = errUnknownServerError
 			}
 		}

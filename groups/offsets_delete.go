@@ -24,6 +24,7 @@ func (s *Shard) offsetDelete(c Command, req *kmsg.OffsetDeleteRequest) {
 		refuse(errNonEmptyGroup)
 		return
 	}
+	news := len(s.fx.Events)
 	var batch []Record
 	var answer commitAnswer
 	for _, t := range req.Topics {
@@ -53,6 +54,11 @@ func (s *Shard) offsetDelete(c Command, req *kmsg.OffsetDeleteRequest) {
 		case !known:
 			answer.refuse(commitTopic{key, nil})
 		}
+	}
+	if s.readOnly && len(batch) > 0 {
+		s.fx.Events = s.fx.Events[:news]
+		refuse(errCoordinatorNotAvailable)
+		return
 	}
 	s.write(batch...)
 	resp := req.ResponseKind().(*kmsg.OffsetDeleteResponse)
@@ -146,6 +152,9 @@ func (o *offsets) storedUnder(tp topicPartition, id assignors.TopicID) int {
 
 // expire is the clean-up: offsets whose retention is over, and Empty groups that have none left.
 func (s *Shard) expire() {
+	if s.readOnly {
+		return
+	}
 	for _, id := range s.GroupIDs() {
 		g := s.groups[id]
 		base, can := s.expirationBase(g)

@@ -44,6 +44,8 @@ type Shard struct {
 	now   time.Time
 	fx    Effects
 	spare Effects // what Recycle brought back
+
+	readOnly bool
 }
 
 // phase is where a shard stands in its life.
@@ -112,6 +114,14 @@ func NewShard(cfg Config, d Deps) *Shard {
 
 // SetConfig changes the settings; running timers keep their deadlines, as in Kafka.
 func (s *Shard) SetConfig(cfg Config) { s.cfg = cfg }
+
+// SetReadOnly says whether the log takes no records, as while fewer replicas are in sync than min.insync.replicas asks for. What a client asks for that would be written
+// is then COORDINATOR_NOT_AVAILABLE, after the other checks, and changes nothing but for a leave. What the coordinator does on its own account goes on.
+func (s *Shard) SetReadOnly(readOnly bool) { s.readOnly = readOnly }
+
+func (s *Shard) unwritable() *refusal {
+	return &refusal{code: errCoordinatorNotAvailable, reason: "too few replicas of the coordinator's log are in sync"}
+}
 
 // Handle takes one request. Effects without a reply for its ticket mean that it waits: a join at the barrier, a sync
 // for the leader's, a heartbeat for news.

@@ -178,6 +178,7 @@ func (co *coordinator) metadataChanged(now time.Time) {
 	for _, p := range co.order {
 		sh := co.shards[p]
 		co.dirty[p] = struct{}{} // held heartbeats may have news
+		sh.SetReadOnly(sh.log.underMinISR())
 		co.apply(now, sh, sh.MetadataChanged(now, groupsMetadata{m}))
 	}
 	co.scripts.topicsChanged()
@@ -244,6 +245,7 @@ func (co *coordinator) load(now time.Time, p *partition, node int32) {
 	if err := co.replay(p, sh.Shard); err != nil {
 		co.c.bug("the log of %s-%d can't be read back: %v", offsetsTopic, p.index, err)
 	}
+	sh.SetReadOnly(p.underMinISR())
 	sh.Resteer(co.steering[p.index])
 	delete(co.steering, p.index)
 	co.reorder(now, sh)

@@ -21,6 +21,7 @@ import (
 // rawClient is a connection that speaks kmsg's structs, with nothing of a client around it.
 type rawClient struct {
 	tb   testing.TB
+	node int32
 	nc   net.Conn
 	corr int32
 	buf  []byte
@@ -45,7 +46,7 @@ func dialNode(tb testing.TB, c *Cluster, id int32) *rawClient {
 	nc, err := net.Dial("tcp", c.Addrs()[id-1])
 	require.NoError(tb, err)
 	tb.Cleanup(func() { nc.Close() })
-	return &rawClient{tb: tb, nc: nc}
+	return &rawClient{tb: tb, node: id, nc: nc}
 }
 
 var rawFormatter = kmsg.NewRequestFormatter(kmsg.FormatterClientID("raw"))

@@ -200,6 +200,9 @@ func (tc *txnCoordinator) writeMarkers(now time.Time, sh *txnShard, m transactio
 
 // appendMarker writes a marker to a partition; one of __consumer_offsets carries the outcome to the groups' pending offsets. On the loop.
 func (c *Cluster) appendMarker(now time.Time, p *partition, m partitionlog.Marker) (offset int64, code wire.Code) {
+	if p.underMinISR() {
+		return 0, wire.NotEnoughReplicas
+	}
 	p.update(func(l *partitionlog.Log) {
 		res, err := l.AppendMarker(now.UnixMilli(), m)
 		if err != nil {
