@@ -216,5 +216,5 @@ func ExampleDecodeSubscription() {
 	fmt.Println(err)
 	// Output:
 	// [orders payments] [orders-2] 7 <nil>
-	// assignors: subscription of 9 bytes: array of 2 items, 3 bytes left
+	// assignors: subscription of 9 bytes: 6 bytes wanted, 1 left
 }

@@ -2,6 +2,7 @@ package assignors
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -39,17 +40,21 @@ type Assignment struct {
 	UserData []byte
 }
 
+// ErrSchema is in the error of [DecodeSubscription] and [DecodeAssignment] where the version is negative, or the bytes end before or inside a number.
+// It stands apart because Kafka's coordinator answers it otherwise than a length that is negative or more than what is left.
+var ErrSchema = errors.New("not of the consumer protocol")
+
 // DecodeSubscription reads a Subscription of any version. A version above 3 is read as 3, and what follows the known fields is
 // ignored, as newer clients may send more. A negative version and missing bytes are errors.
 func DecodeSubscription(b []byte) (Subscription, error) {
 	r := reader{rest: b}
 	s := Subscription{Generation: -1}
 	version := r.version()
-	n := r.count(2)
+	n := r.count()
 	if n > 0 {
-		s.Topics = make([]string, 0, n)
+		s.Topics = make([]string, 0, min(n, len(r.rest)/2))
 	}
-	for range n {
+	for ; n > 0 && r.err == nil; n-- {
 		s.Topics = append(s.Topics, r.str())
 	}
 	s.UserData = r.nullableBytes()
@@ -158,32 +163,33 @@ func (r *reader) take(n int) []byte {
 }
 
 func (r *reader) int16() int16 {
-	if b := r.take(2); b != nil {
-		return int16(binary.BigEndian.Uint16(b))
+	if len(r.rest) < 2 {
+		r.fail("%w: a number of 2 bytes, %d left", ErrSchema, len(r.rest))
+		return 0
 	}
-	return 0
+	return int16(binary.BigEndian.Uint16(r.take(2)))
 }
 
 func (r *reader) int32() int32 {
-	if b := r.take(4); b != nil {
-		return int32(binary.BigEndian.Uint32(b))
+	if len(r.rest) < 4 {
+		r.fail("%w: a number of 4 bytes, %d left", ErrSchema, len(r.rest))
+		return 0
 	}
-	return 0
+	return int32(binary.BigEndian.Uint32(r.take(4)))
 }
 
 func (r *reader) version() int16 {
 	v := r.int16()
 	if v < 0 {
-		r.fail("version %d, 0 or more wanted", v)
+		r.fail("%w: version %d, 0 or more wanted", ErrSchema, v)
 	}
 	return v
 }
 
-// count reads the length of an array whose items take at least size bytes each, so that a length the bytes cannot fill is found
-// before anything is allocated for it.
-func (r *reader) count(size int) int {
+// count reads the length of an array. Its items take a byte at least, so a length the bytes cannot fill is found before anything is allocated for it.
+func (r *reader) count() int {
 	n := int(r.int32())
-	if n < 0 || n > len(r.rest)/size {
+	if n < 0 || n > len(r.rest) {
 		r.fail("array of %d items, %d bytes left", n, len(r.rest))
 		return 0
 	}
@@ -219,11 +225,11 @@ func (r *reader) nullableBytes() []byte {
 
 func (r *reader) partitions() []TopicPartition {
 	var out []TopicPartition
-	for range r.count(6) {
+	for topics := r.count(); topics > 0 && r.err == nil; topics-- {
 		topic := r.str()
-		n := r.count(4)
-		out = slices.Grow(out, n)
-		for range n {
+		n := r.count()
+		out = slices.Grow(out, min(n, len(r.rest)/4))
+		for ; n > 0 && r.err == nil; n-- {
 			out = append(out, TopicPartition{topic, r.int32()})
 		}
 	}

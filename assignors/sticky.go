@@ -162,9 +162,9 @@ func (r *round) stickyMemory(b []byte, to []int32) memory {
 		return memory{generation: -1}
 	}
 	rd := reader{rest: b}
-	for range rd.count(6) {
+	for topics := rd.count(); topics > 0 && rd.err == nil; topics-- {
 		t, known := r.byName[string(rd.rawStr())]
-		for range rd.count(4) {
+		for n := rd.count(); n > 0 && rd.err == nil; n-- {
 			if p := rd.int32(); known && p >= 0 && p < r.counts[t] {
 				to = append(to, r.first[t]+p)
 			}

@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -144,6 +145,9 @@ type upgradedMember struct {
 // upgradedMembers reads what the classic members subscribe to and own.
 func (s *Shard) upgradedMembers(c *classicGroup, cannot func(string, ...any) *refusal) ([]upgradedMember, *refusal) {
 	malformed := func(m *classicMember, err error) *refusal {
+		if !errors.Is(err, assignors.ErrSchema) { // not what Kafka expects of a malformed protocol
+			return broken("the upgrade failed: member %s: %v", m.id, err)
+		}
 		r := cannot("the embedded consumer protocol is malformed.")
 		r.reason = fmt.Sprintf("%s of member %s: %v", r.message, m.id, err)
 		return r
