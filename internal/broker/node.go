@@ -99,6 +99,13 @@ func (n *node) accept(l net.Listener, stopped chan struct{}) {
 			nc.Close()
 			continue
 		}
+		if wait := n.overConnectionRate(host); wait > 0 {
+			if !n.cluster.spawn(func() { sleepUnless(wait, stopped); nc.Close() }) {
+				nc.Close()
+				return
+			}
+			continue
+		}
 		c := newConn(n, nc, host)
 		n.mu.Lock()
 		gone := n.listener != l

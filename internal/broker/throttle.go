@@ -2,6 +2,8 @@ package broker
 
 import (
 	"math"
+	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -149,9 +151,14 @@ func (r *request) countBytes(quota string, n int) time.Duration {
 	if !ok {
 		return 0
 	}
-	v := r.cluster.settings(r.node.id)
+	return r.node.countAgainst(key, limit, float64(n))
+}
+
+// countAgainst adds to what was counted for a key, and answers how long it is over its limit.
+func (n *node) countAgainst(key rateKey, limit, more float64) time.Duration {
+	v := n.cluster.settings(n.id)
 	now := time.Now()
-	th := &r.cluster.throttles
+	th := &n.cluster.throttles
 	th.mu.Lock()
 	defer th.mu.Unlock()
 	ra := th.rates[key]
@@ -160,9 +167,46 @@ func (r *request) countBytes(quota string, n int) time.Duration {
 		ra = &rate{window: v.Duration("quota.window.size.seconds"), num: v.Int("quota.window.num")}
 		th.rates[key] = ra
 	}
-	ra.record(now, float64(n))
+	ra.record(now, more)
 	observed, window := ra.observe(now)
 	return throttleTime(observed, limit, window)
+}
+
+// overConnectionRate counts a new connection of an address against connection_creation_rate (KIP-612). One above it isn't served, and closed after the time
+// that it answers, which is a window of the quota at most.
+func (n *node) overConnectionRate(host string) time.Duration {
+	t := n.cluster.quotaTable.Load()
+	if t == nil {
+		return 0
+	}
+	const quota = "connection_creation_rate"
+	limit, ok := t.ofAddress(host, quota)
+	if !ok {
+		return 0
+	}
+	key := rateKey{node: n.id, quota: quota, client: host}
+	wait := n.countAgainst(key, limit, 1)
+	if wait > 0 {
+		n.countAgainst(key, limit, -1) // it doesn't count
+	}
+	return min(wait, n.cluster.settings(n.id).Duration("quota.window.size.seconds"))
+}
+
+// ofAddress finds an address's quota, under whatever name it was set, else the one for all.
+func (t quotaTable) ofAddress(host, quota string) (value float64, ok bool) {
+	host = strings.TrimPrefix(host, "/")
+	names := []*string{&host, nil}
+	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+		local := "localhost"
+		names = []*string{&host, &local, nil}
+	}
+	for _, name := range names {
+		e := quotaEntity{parts: []quotaPart{{quotaIP, name}}}
+		if value, ok = t[e.key()][quota]; ok {
+			return value, true
+		}
+	}
+	return 0, false
 }
 
 // forget makes room for another client. With th.mu held.

@@ -1,7 +1,9 @@
 package broker
 
 import (
+	"io"
 	"math"
+	"net"
 	"strconv"
 	"testing"
 	"time"
@@ -163,4 +165,40 @@ func TestMutationQuota(t *testing.T) {
 	code, wait = ask(5, "c", 1)
 	require.Equal(t, wire.None, code, "versions without the error are let through")
 	require.Positive(t, wait)
+}
+
+// As shown on Apache Kafka 4.3.1: one connection a second is ten at once, and the next is accepted, not served, and closed a second later.
+func TestConnectionRateQuota(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"127.0.0.1", "localhost", ""} {
+		t.Run("of "+name, func(t *testing.T) {
+			t.Parallel()
+			c := startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}})
+			first := dialRaw(t, c)
+			alter := kmsg.NewPtrAlterClientQuotasRequest()
+			entry := kmsg.NewAlterClientQuotasRequestEntry()
+			part := kmsg.NewAlterClientQuotasRequestEntryEntity()
+			part.Type = quotaIP
+			if name != "" {
+				part.Name = &name
+			}
+			entry.Entity = append(entry.Entity, part)
+			entry.Ops = []kmsg.AlterClientQuotasRequestEntryOp{{Key: "connection_creation_rate", Value: 1}}
+			alter.Entries = append(alter.Entries, entry)
+			require.Zero(t, first.ask(alter).(*kmsg.AlterClientQuotasResponse).Entries[0].ErrorCode)
+			for range 10 {
+				dialRaw(t, c).ask(topicsRequest("t"))
+			}
+			began := time.Now()
+			over, err := net.Dial("tcp", c.Addrs()[0])
+			require.NoError(t, err)
+			defer over.Close()
+			require.NoError(t, over.SetReadDeadline(began.Add(20*time.Second)))
+			n, err := over.Read(make([]byte, 1))
+			require.Zero(t, n)
+			require.ErrorIs(t, err, io.EOF)
+			require.GreaterOrEqual(t, time.Since(began), 900*time.Millisecond)
+			first.ask(topicsRequest("t"))
+		})
+	}
 }
