@@ -77,6 +77,7 @@ func (g *gen) createPartitions(q *kmsg.CreatePartitionsRequest) {
 }
 
 func (g *gen) metadata(q *kmsg.MetadataRequest) {
+	q.Version = max(q.Version, 4) // before, it would make topics behind its answer
 	q.AllowAutoTopicCreation, q.IncludeTopicAuthorizedOperations = false, g.percent(20)
 	q.Topics = []kmsg.MetadataRequestTopic{}
 	for range pick(g.r, 0, 1, 1, 2) {

@@ -92,7 +92,7 @@ func (s *session) settleTransaction(id string) {
 // settleTopics waits until Kafka's broker has read what its controller has done: until both brokers tell the same of the sequence's topics.
 func (s *session) settleTopics() {
 	q := kmsg.NewPtrMetadataRequest()
-	q.Version = 1
+	q.Version = 4 // the first that doesn't have to make the topics it asks for
 	for _, name := range slices.Sorted(maps.Keys(s.kafka.world.made)) {
 		q.Topics = append(q.Topics, kmsg.MetadataRequestTopic{Topic: kmsg.StringPtr(name)})
 	}
