@@ -23,6 +23,9 @@ func (l *Log) advanceLogStart(offset int64) {
 		return
 	}
 	l.logStart = offset
+	if l.held >= 0 {
+		l.held = max(l.held, offset)
+	}
 	l.truncateEpochsFromStart(offset)
 }
 
@@ -73,14 +76,22 @@ func (l *Log) beyondTime(now int64) func(at int) bool {
 	}
 }
 
-// removeWhile removes segments from the oldest on while they are due. An empty active segment stays; if all others go and the
-// active one too, an empty one follows.
+// removeWhile removes segments from the oldest on while they are due. One above the high watermark stays, and so does an empty active
+// one; if all others go and the active one too, an empty one follows.
 func (l *Log) removeWhile(now int64, due func(at int) bool) Removed {
 	n := 0
-	for n < len(l.segments) && due(n) && !(n == len(l.segments)-1 && l.segments[n].empty()) {
+	for n < len(l.segments) && l.segmentEnd(n) <= l.HighWatermark() && due(n) && !(n == len(l.segments)-1 && l.segments[n].empty()) {
 		n++
 	}
 	return l.removeSegments(now, n)
+}
+
+// segmentEnd is the offset behind a segment.
+func (l *Log) segmentEnd(at int) int64 {
+	if at+1 < len(l.segments) {
+		return l.segments[at+1].base
+	}
+	return l.end
 }
 
 func (l *Log) removeSegments(now int64, n int) Removed {

@@ -144,3 +144,24 @@ func TestTruncate(t *testing.T) {
 	require.Zero(t, l.End())
 	require.Zero(t, produce(t, l, t0, testRecords(1, t0)...))
 }
+
+// As in Kafka, only what consumers may read yet is retired; what has to go for want of memory takes the high watermark along.
+func TestRetentionBelowHighWatermark(t *testing.T) {
+	t.Parallel()
+	l := newTestLog(func(c *Config) { c.SegmentBytes = 70; c.RetentionBytes = 0 })
+	sized(t, l, 70, 70)
+	l.HoldHighWatermark(true)
+	sized(t, l, 70, 70)
+	require.Equal(t, 2, l.ApplyRetention(t0).Segments)
+	require.Equal(t, int64(2), l.LogStart())
+	require.Equal(t, int64(2), l.HighWatermark())
+	require.Equal(t, Removed{}, l.ApplyRetention(t0))
+
+	require.Equal(t, 1, l.DropOldest(t0, 1).Segments)
+	require.Equal(t, int64(3), l.LogStart())
+	require.Equal(t, int64(3), l.HighWatermark())
+	require.Equal(t, int64(3), l.LastStable())
+	l.HoldHighWatermark(false)
+	require.Equal(t, 1, l.ApplyRetention(t0).Segments)
+	require.Equal(t, int64(4), l.LogStart())
+}
