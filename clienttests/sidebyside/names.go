@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,6 +31,9 @@ type names struct {
 }
 
 func newNames() *names { return &names{map[string]string{}, map[string]int{}} }
+
+// clone is for answers that may not be the last.
+func (s *names) clone() *names { return &names{maps.Clone(s.of), maps.Clone(s.count)} }
 
 // settle names the ids in the tree. Lists that have no order of their own are brought into one first, since names are given by order.
 func (s *names) settle(n *node, ordered func(path string) bool) {

@@ -126,18 +126,17 @@ func (s *session) ask(at int, qk, qo kmsg.Request, hurt []mutation) (*difference
 		s.parked[at] = &parkedRequest{qk, qo}
 		return nil, nil
 	}
+	namesK, namesO := s.kafka.names.clone(), s.ours.names.clone()
 	ak, ao := s.kafka.read(k, qk), s.ours.read(o, qo)
-	for try := 0; try < 40 && passing(ak, ao); try++ { // each side asks again until it isn't busy
+	for try := 0; try < 40 && (passing(ak, ao) || behind(qk.Key(), ak, ao)); try++ { // each side asks again until it isn't busy
 		time.Sleep(25 * time.Millisecond)
-		if isBusy(ak) {
-			ak = s.kafka.again(at, qk, frame)
-		} else {
+		if isBusy(ao) && !isBusy(ak) {
+			s.ours.names = namesO.clone()
 			ao = s.ours.again(at, qo, oursFrame)
+		} else {
+			s.kafka.names = namesK.clone()
+			ak = s.kafka.again(at, qk, frame)
 		}
-	}
-	for try := 0; try < 40 && behind(qk.Key(), ak, ao); try++ {
-		time.Sleep(25 * time.Millisecond)
-		ak = s.kafka.again(at, qk, frame)
 	}
 	d := s.compare(at, qk, qo, ak, ao)
 	if d != nil {

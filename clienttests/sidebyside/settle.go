@@ -51,7 +51,10 @@ func (s *session) settle(q kmsg.Request, a answer) {
 		}
 	case *kmsg.ConsumerGroupHeartbeatRequest:
 		if q.SubscribedTopicRegex != nil && a.what == answered { // topics are matched by a thread of its own
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(50 * time.Millisecond)
+			describe := kmsg.NewPtrConsumerGroupDescribeRequest()
+			describe.Groups = []string{q.Group}
+			s.settleOn(describe)
 		}
 	case *kmsg.CreateTopicsRequest, *kmsg.DeleteTopicsRequest, *kmsg.CreatePartitionsRequest, *kmsg.AlterPartitionAssignmentsRequest:
 		s.settleTopics()
@@ -96,9 +99,14 @@ func (s *session) settleTopics() {
 	for _, name := range slices.Sorted(maps.Keys(s.kafka.world.made)) {
 		q.Topics = append(q.Topics, kmsg.MetadataRequestTopic{Topic: kmsg.StringPtr(name)})
 	}
+	s.settleOn(q)
+}
+
+// settleOn waits until both brokers give the same answer, for a second at most: if they don't, the next request will say so.
+func (s *session) settleOn(q kmsg.Request) {
 	k, err := dial(s.kafka.addr)
 	if err != nil {
-		return // the next request says so
+		return
 	}
 	defer k.close()
 	o, err := dial(s.ours.addr)
@@ -106,7 +114,10 @@ func (s *session) settleTopics() {
 		return
 	}
 	defer o.close()
+	namesK, namesO := s.kafka.names, s.ours.names
+	defer func() { s.kafka.names, s.ours.names = namesK, namesO }()
 	for range 50 {
+		s.kafka.names, s.ours.names = namesK.clone(), namesO.clone()
 		k.send(frameOf(q))
 		o.send(frameOf(q))
 		ak, ao := s.kafka.read(k.await(answerLimit), q), s.ours.read(o.await(answerLimit), q)
