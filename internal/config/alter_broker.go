@@ -63,7 +63,7 @@ func (c *Cluster) applyBrokerOps(node int32, current map[string]string, r *Alter
 		case Delete:
 			delete(settings, s.Name)
 		case Append, Subtract:
-			d := brokerDef(s.Name)
+			d := dynamicDef(s.Name)
 			if d == nil {
 				return nil, &Error{invalidConfig, "Unknown config name: " + s.Name}
 			}
@@ -115,7 +115,7 @@ func (c *Cluster) checkDynamic(node int32, settings map[string]string, oneBroker
 		return err
 	}
 	for _, name := range names {
-		if d := brokerDef(name); d != nil {
+		if d := dynamicDef(name); d != nil {
 			if _, err := d.parse(settings[name]); err != nil {
 				return &Error{invalidRequest, err.Error()}
 			}

@@ -154,6 +154,26 @@ func brokerDef(name string) *def {
 	return nil
 }
 
+// throttleDefs are broker settings that can be set at run time only: how fast brokers copy from each other, which nothing here does.
+var throttleDefs = sync.OnceValue(func() map[string]*def {
+	all := map[string]*def{}
+	for _, name := range []string{"leader.replication.throttled.rate", "follower.replication.throttled.rate", "replica.alter.log.dirs.io.max.bytes.per.second"} {
+		all[name] = &def{name: name, typ: Long, mode: clusterWide, valid: parseValidator("[0,...]")}
+	}
+	return all
+})
+
+// dynamicDef finds what can be set at run time: a broker setting, or a throttle, which no broker's file has.
+func dynamicDef(name string) *def {
+	if d := brokerDef(name); d != nil {
+		return d
+	}
+	if base, ok := listenerSetting(name); ok {
+		name = base
+	}
+	return throttleDefs()[name]
+}
+
 // listenerSetting takes the prefix of one listener off a name, and that of one SASL mechanism.
 func listenerSetting(name string) (base string, ok bool) {
 	rest, ok := strings.CutPrefix(name, "listener.name.")

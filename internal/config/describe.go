@@ -138,7 +138,7 @@ func (c *Cluster) brokerSynonyms(id int32, name string) []Synonym {
 		if raw == nil || synonyms == nil && n != name {
 			return
 		}
-		if d := brokerDef(n); d == nil || d.sensitive() {
+		if d := dynamicDef(n); d == nil || d.sensitive() {
 			raw = nil
 		}
 		synonyms = append(synonyms, Synonym{n, raw, source})
@@ -184,6 +184,8 @@ func (c *Cluster) describeBroker(id int32) []Entry {
 		if v := values.lookup(name); v.set && !e.Sensitive {
 			shown := brokerDef(name).show(v)
 			e.Value = &shown
+		} else if throttleDefs()[name] != nil && len(e.Synonyms) > 0 {
+			e.Value = e.Synonyms[0].Value // as it was written
 		}
 		entries = append(entries, e)
 	}
@@ -208,9 +210,9 @@ func (c *Cluster) describeDefaultBroker() []Entry {
 // brokerEntry fills what doesn't depend on the value. A setting Kafka doesn't know might be a secret.
 func brokerEntry(name string) Entry {
 	e := Entry{Name: name, ReadOnly: true, Sensitive: true, def: brokerDefs().byName[name]}
-	if d := brokerDef(name); d != nil {
+	if d := dynamicDef(name); d != nil {
 		e.Type, e.Sensitive = d.typ, d.sensitive()
-		e.ReadOnly = brokerDefs().byName[name] == nil || d.mode == readOnly
+		e.ReadOnly = brokerDefs().byName[name] == nil && throttleDefs()[name] == nil || d.mode == readOnly
 	}
 	return e
 }
