@@ -57,7 +57,17 @@ func (s *session) settle(q kmsg.Request, a answer) {
 			s.settleOn(describe)
 		}
 	case *kmsg.CreateTopicsRequest, *kmsg.DeleteTopicsRequest, *kmsg.CreatePartitionsRequest, *kmsg.AlterPartitionAssignmentsRequest:
-		s.settleTopics()
+		s.settleTopics(slices.Sorted(maps.Keys(s.kafka.world.made)))
+	case *kmsg.MetadataRequest:
+		if q.Version < 4 || q.AllowAutoTopicCreation { // it may have made them
+			var names []string
+			for _, t := range q.Topics {
+				if t.Topic != nil {
+					names = append(names, *t.Topic)
+				}
+			}
+			s.settleTopics(names)
+		}
 	case *kmsg.IncrementalAlterConfigsRequest, *kmsg.AlterConfigsRequest,
 		*kmsg.AlterClientQuotasRequest, *kmsg.AlterUserSCRAMCredentialsRequest: // the controller answers before the broker has read its log
 		time.Sleep(80 * time.Millisecond)
@@ -92,14 +102,16 @@ func (s *session) settleTransaction(id string) {
 	}
 }
 
-// settleTopics waits until Kafka's broker has read what its controller has done: until both brokers tell the same of the sequence's topics.
-func (s *session) settleTopics() {
+// settleTopics waits until Kafka's broker has read what its controller has done: until both brokers tell the same of these topics.
+func (s *session) settleTopics(names []string) {
 	q := kmsg.NewPtrMetadataRequest()
 	q.Version = 4 // the first that doesn't have to make the topics it asks for
-	for _, name := range slices.Sorted(maps.Keys(s.kafka.world.made)) {
-		q.Topics = append(q.Topics, kmsg.MetadataRequestTopic{Topic: kmsg.StringPtr(name)})
+	for _, name := range names {
+		q.Topics = append(q.Topics, kmsg.MetadataRequestTopic{Topic: &name})
 	}
-	s.settleOn(q)
+	if len(names) > 0 {
+		s.settleOn(q)
+	}
 }
 
 // settleOn waits until both brokers give the same answer, for a second at most: if they don't, the next request will say so.

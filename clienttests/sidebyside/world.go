@@ -59,6 +59,9 @@ func (w *world) learn(request kmsg.Request, response kmsg.Response) {
 			if t.ErrorCode == 0 && t.Topic != nil && t.TopicID != [16]byte{} {
 				w.ids[*t.Topic] = t.TopicID
 			}
+			if t.Topic != nil && strings.HasPrefix(*t.Topic, w.prefix) { // it may be in the making
+				w.made[*t.Topic] = true
+			}
 		}
 	case *kmsg.DeleteTopicsResponse:
 		for _, t := range a.Topics {
