@@ -67,8 +67,10 @@ func (s *Shard) endEmptyConsumer(tx *consumerTx, g *group) {
 // doom takes an empty consumer group away from those who write, without a record. Those who read see what is committed, and so they see it until the
 // next batch of this shard, of whichever group, moves them on. Its offsets stay, and are back with the next group of the name.
 func (s *Shard) doom(g *group) {
-	g.consumer.doomed = true
-	s.doomed = append(s.doomed, g)
+	if !g.consumer.doomed {
+		g.consumer.doomed = true
+		s.doomed = append(s.doomed, g)
+	}
 }
 
 const causeDoomed = "a classic member with an id wanted to join it while it was empty"
@@ -217,7 +219,7 @@ func joinedConsumerGroup(req *kmsg.JoinGroupRequest, m *consumerMember) *kmsg.Jo
 	resp := req.ResponseKind().(*kmsg.JoinGroupResponse)
 	resp.Generation, resp.MemberID = m.epoch, m.id
 	resp.ProtocolType = kmsg.StringPtr(consumerProtocolType)
-	resp.Protocol = kmsg.StringPtr(m.classic.Protocols[0].Name)
+	resp.Protocol = joinedProtocol(m.classic.Protocols[0].Name)
 	return resp
 }
 

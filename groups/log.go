@@ -23,10 +23,7 @@ func (s *Shard) write(batch ...Record) {
 // offsets, may be more than a batch can hold, and becomes several.
 func (s *Shard) addBatch(batch []Record) {
 	for len(batch) > 0 {
-		n := len(batch)
-		for n > 1 && !s.fits(batch[:n]) {
-			n /= 2
-		}
+		n := max(s.fitting(batch), 1)
 		s.fx.Batches = append(s.fx.Batches, Batch{Records: batch[:n:n], ProducerID: -1})
 		batch = batch[n:]
 	}
@@ -34,25 +31,30 @@ func (s *Shard) addBatch(batch []Record) {
 
 // fits says whether records can stand in one batch of the log. A request whose records must, and don't fit, fails with UNKNOWN_SERVER_ERROR and changes
 // nothing: this is asked before they are applied.
-func (s *Shard) fits(batch []Record) bool {
-	return s.deps.MaxBatchBytes == nil || batchBytes(batch) <= s.deps.MaxBatchBytes()
+func (s *Shard) fits(batch []Record) bool { return s.fitting(batch) == len(batch) }
+
+// fitting is how many of the records, from the first on, can stand in one batch of the log: of format 2, not compressed, with one timestamp.
+func (s *Shard) fitting(batch []Record) int {
+	if len(batch) == 0 || s.deps.MaxBatchBytes == nil {
+		return len(batch)
+	}
+	const header = 61
+	room := s.deps.MaxBatchBytes() - header
+	for i, r := range batch {
+		n := 3 + varintBytes(i) + fieldBytes(r.Key) + fieldBytes(r.Value) // attributes, the timestamp's delta and the number of headers are a byte each
+		if room -= varintBytes(n) + n; room < 0 {
+			return i
+		}
+	}
+	return len(batch)
 }
 
-// batchBytes is the size of a batch of format 2, not compressed, with these records and one timestamp.
-func batchBytes(batch []Record) int {
-	const header = 61
-	field := func(b []byte) int { return varintBytes(len(b)) + len(b) }
-	size := header
-	for i, r := range batch {
-		n := 3 + varintBytes(i) + field(r.Key) // attributes, the timestamp's delta and the number of headers are a byte each
-		if r.Value == nil {
-			n++ // length -1
-		} else {
-			n += field(r.Value)
-		}
-		size += varintBytes(n) + n
+// fieldBytes is the size of a key or value with its length, which is -1 for none.
+func fieldBytes(b []byte) int {
+	if b == nil {
+		return 1
 	}
-	return size
+	return varintBytes(len(b)) + len(b)
 }
 
 // varintBytes is how long a number is in zigzag form.
