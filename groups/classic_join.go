@@ -319,7 +319,7 @@ func (c *classicGroup) joined(req *kmsg.JoinGroupRequest, m *classicMember) *kms
 	resp := req.ResponseKind().(*kmsg.JoinGroupResponse)
 	resp.Generation = c.generation
 	resp.ProtocolType = kmsg.StringPtr(c.protocolType)
-	resp.Protocol = c.protocol
+	resp.Protocol = joinedProtocol(text(c.protocol))
 	resp.LeaderID = c.leader
 	resp.MemberID = m.id
 	if c.leader == m.id {
@@ -331,6 +331,14 @@ func (c *classicGroup) joined(req *kmsg.JoinGroupRequest, m *classicMember) *kms
 		}
 	}
 	return resp
+}
+
+// joinedProtocol is the protocol as JoinGroup tells it: one without a name is null, in every version that has nulls.
+func joinedProtocol(name string) *string {
+	if name == "" {
+		return nil
+	}
+	return &name
 }
 
 // named is how causes name a member: as a test would.

@@ -58,8 +58,12 @@ func (g *consumerGroup) setAttributes(id string, a memberAttributes) {
 		}
 	}
 	if old.regex != a.regex {
-		count(g.regexUsers, old.regex, -1)
-		count(g.regexUsers, a.regex, 1)
+		if old.regex != "" {
+			count(g.regexUsers, old.regex, -1)
+		}
+		if a.regex != "" {
+			count(g.regexUsers, a.regex, 1)
+		}
 	}
 	if !equalStrings(old.assignor, a.assignor) {
 		if old.assignor != nil {
@@ -96,9 +100,6 @@ func protocolNames(c *records.ClassicMember) []string {
 
 // count keeps the number of users of a thing; things nobody uses are not in the map.
 func count(users map[string]int, thing string, by int) {
-	if thing == "" {
-		return
-	}
 	if users[thing] += by; users[thing] <= 0 {
 		delete(users, thing)
 	}

@@ -352,7 +352,7 @@ func (s *Shard) downgradeForStatic(b *beat, group *group, m *consumerMember, att
 	}
 	b.tx.commit()
 	resp := req.ResponseKind().(*kmsg.JoinGroupResponse)
-	resp.MemberID, resp.ProtocolType, resp.Protocol = b.member, kmsg.StringPtr(consumerProtocolType), kmsg.StringPtr(req.Protocols[0].Name)
+	resp.MemberID, resp.ProtocolType, resp.Protocol = b.member, kmsg.StringPtr(consumerProtocolType), joinedProtocol(req.Protocols[0].Name)
 	if !rebalance {
 		resp.Generation = c.generation
 		c.members[b.member].uninformed = true
