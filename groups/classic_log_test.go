@@ -32,3 +32,22 @@ func TestLoadedWithoutRebalanceTimeout(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, start.Add(20*time.Second), next.Deadline)
 }
+
+// Of an Empty group whose record doesn't say since when it is Empty, offsets age from their commits.
+func TestLoadedWithoutStateTime(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	cfg := DefaultConfig()
+	cfg.OffsetsRetention, cfg.OffsetsRetentionCheck = time.Hour, time.Minute
+	s := NewShard(cfg, Deps{})
+	group := records.GroupValue{ProtocolType: "consumer", Generation: 7, StateTime: -1}
+	s.Replay(0, Record{Key: records.GroupKey{Group: "g"}.Append(nil), Value: group.Append(nil)}, -1)
+	offset := records.OffsetValue{Offset: 5, LeaderEpoch: -1, Commit: start.Add(-30 * time.Minute).UnixMilli(), Expire: -1}
+	s.Replay(1, Record{Key: records.OffsetKey{Group: "g", Topic: "t"}.Append(nil), Value: offset.Append(nil)}, -1)
+	s.Loaded(start)
+	for minute := 1; minute <= 30; minute++ {
+		require.Len(t, s.GroupIDs(), 1, "minute %d", minute)
+		s.Tick(start.Add(time.Duration(minute) * time.Minute))
+	}
+	require.Empty(t, s.GroupIDs())
+}
