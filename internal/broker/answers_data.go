@@ -11,9 +11,10 @@ func dataAnswers(key wire.Key) []wire.Code {
 			wire.InvalidRequiredAcks, wire.TopicAuthorizationFailed, wire.InvalidTimestamp, wire.OutOfOrderSequenceNumber, wire.InvalidProducerEpoch,
 			wire.InvalidTxnState, wire.InvalidProducerIDMapping, wire.ConcurrentTransactions, wire.TransactionalIDAuthorizationFailed, wire.KafkaStorageError,
 			wire.UnsupportedCompressionType, wire.InvalidRecord, wire.UnknownTopicID, wire.TransactionAbortable, wire.InvalidRequest}
-	case wire.Fetch: // OFFSET_MOVED_TO_TIERED_STORAGE: followers only
+	case wire.Fetch: // OFFSET_MOVED_TO_TIERED_STORAGE: followers only; UNSUPPORTED_VERSION: a session's epoch diverges, which the version can't say
 		return with(epochErrors(), wire.OffsetOutOfRange, wire.CorruptMessage, wire.ReplicaNotAvailable, wire.UnknownTopicID, wire.InconsistentTopicID,
-			wire.FetchSessionIDNotFound, wire.InvalidFetchSessionEpoch, wire.FetchSessionTopicIDError, wire.UnsupportedCompressionType, wire.OffsetMovedToTieredStorage)
+			wire.FetchSessionIDNotFound, wire.InvalidFetchSessionEpoch, wire.FetchSessionTopicIDError, wire.UnsupportedCompressionType, wire.OffsetMovedToTieredStorage,
+			wire.UnsupportedVersion)
 	case wire.ListOffsets: // INVALID_RECORD: a search by time met a record that can't be read
 		return with(epochErrors(), wire.LeaderNotAvailable, wire.OffsetNotAvailable, wire.UnsupportedVersion, wire.InvalidRequest, wire.ReplicaNotAvailable,
 			wire.InvalidRecord)
