@@ -3,6 +3,7 @@ package broker
 import (
 	"encoding/base64"
 	"math"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -404,6 +405,45 @@ func TestDifferenceDocumentationOfSettings(t *testing.T) {
 		for _, c := range describe(kmsg.ConfigResourceTypeBrokerLogger, "1", asked) {
 			require.Equal(t, "", *c.Documentation, c.Name)
 		}
+	}
+}
+
+// No Kafka broker starts without a file that says where it listens, and kafka-python's own tests look at it.
+func TestListenersStandInTheStartUpFile(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]Options{
+		"as it listens": {Brokers: 2},
+		"advertised":    {Brokers: 2, Advertise: "localhost"},
+		"as configured": {Brokers: 2, Config: map[string]string{"advertised.listeners": "PLAINTEXT://elsewhere:1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := startCluster(t, o)
+			req := kmsg.NewPtrDescribeConfigsRequest()
+			req.Version, req.IncludeSynonyms = 4, true
+			r := kmsg.NewDescribeConfigsRequestResource()
+			r.ResourceType, r.ResourceName, r.ConfigNames = kmsg.ConfigResourceTypeBroker, "2", []string{"listeners", "advertised.listeners"}
+			req.Resources = append(req.Resources, r)
+			_, port, err := net.SplitHostPort(c.Addrs()[1])
+			require.NoError(t, err)
+			cl := dialNode(t, c, 2)
+			configs := cl.ask(req).(*kmsg.DescribeConfigsResponse).Resources[0].Configs
+			require.Len(t, configs, 2)
+			want := map[string]string{"listeners": "PLAINTEXT://127.0.0.1:" + port}
+			switch name {
+			case "as it listens":
+				want["advertised.listeners"] = want["listeners"]
+			case "advertised":
+				want["advertised.listeners"] = "PLAINTEXT://localhost:" + port
+			case "as configured":
+				want["advertised.listeners"] = "PLAINTEXT://elsewhere:1"
+			}
+			for _, got := range configs {
+				require.Equal(t, want[got.Name], *got.Value, got.Name)
+				require.Equal(t, kmsg.ConfigSourceStaticBrokerConfig, got.Source, got.Name)
+				require.Equal(t, *got.Value, *got.ConfigSynonyms[0].Value, got.Name)
+			}
+		})
 	}
 }
 

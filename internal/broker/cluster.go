@@ -199,7 +199,7 @@ func build(o Options) (*Cluster, error) {
 		}
 		c.nodes[i] = n
 	}
-	c.config, err = config.New(config.Start{Static: o.Config, PerBroker: perBroker, Defaults: defaults(&o)})
+	c.config, err = config.New(config.Start{Static: o.Config, PerBroker: perBroker, Listeners: c.listeners, Defaults: defaults(&o)})
 	if err != nil {
 		return nil, err
 	}

@@ -221,7 +221,7 @@ func partTests() []*partTest {
 		}},
 		{key: wire.DescribeConfigs, rule: oneTopic, code: wire.TopicAuthorizationFailed, fails: topicFails(wire.TopicAuthorizationFailed), fill: func(_ *partWorld, req kmsg.Request) {
 			r := req.(*kmsg.DescribeConfigsRequest)
-			r.Resources = append(r.Resources, kmsg.DescribeConfigsRequestResource{ResourceType: kmsg.ConfigResourceTypeBroker, ResourceName: "1"})
+			r.Resources = append(r.Resources, kmsg.DescribeConfigsRequestResource{ResourceType: kmsg.ConfigResourceTypeBroker, ResourceName: "1", ConfigNames: []string{"node.id", "num.partitions"}})
 		}},
 		{key: wire.AlterConfigs, rule: oneTopic, code: wire.PolicyViolation, fails: topicFails(wire.PolicyViolation), effect: retentions, fill: func(_ *partWorld, req kmsg.Request) {
 			r := req.(*kmsg.AlterConfigsRequest)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -186,6 +187,20 @@ func (n *node) addr() (host string, port int32) {
 		host = "127.0.0.1"
 	}
 	return host, port
+}
+
+// listeners tells package config where a broker listens, and where clients are told to connect to; "" while it doesn't listen.
+func (c *Cluster) listeners(id int32) (listens, advertised string) {
+	n := c.nodes[id-1]
+	n.mu.Lock()
+	open := n.listener != nil
+	listens = n.listen
+	n.mu.Unlock()
+	if !open {
+		return "", ""
+	}
+	host, port := n.addr()
+	return listens, net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
 // unspecified tells whether a host stands for all addresses of the machine. To a client it is no address: it would connect to itself.

@@ -32,9 +32,12 @@ type Cluster struct {
 type Start struct {
 	// Static settings of all brokers, by Kafka's names.
 	Static map[string]string
-	// PerBroker has settings of one broker, by node id: node.id, broker.rack,
-	// listeners, advertised.listeners. Every broker has an entry.
+	// PerBroker has settings of one broker, by node id, such as broker.rack. Every broker has an entry.
 	PerBroker map[int32]map[string]string
+	// Listeners tells where a broker listens and where clients are told to connect
+	// to, as HOST:PORT; "" before it listens. They stand in its start-up file
+	// unless the settings above have others. Nil: nothing does.
+	Listeners func(id int32) (listens, advertised string)
 	// Defaults replace Kafka's defaults where nothing is set. They show as
 	// defaults (source 5), not as static settings. Nil: Kafka's own.
 	Defaults *Defaults
@@ -137,13 +140,31 @@ func (c *Cluster) static(id int32) map[string]string {
 	for _, name := range idSettings {
 		own[name] = strconv.Itoa(int(id))
 	}
+	listeners := c.listeners(id)
+	maps.Copy(own, listeners)
 	maps.Copy(own, c.given.Static)
 	maps.Copy(own, c.given.PerBroker[id])
+	if listeners == nil && c.given.Listeners != nil {
+		return own // it doesn't listen yet
+	}
 	if c.files == nil {
 		c.files = map[int32]map[string]string{}
 	}
 	c.files[id] = own
 	return own
+}
+
+// listeners are the settings that say where a broker listens, nil before it does. They are no part of its Values, which clusters with equal settings share:
+// nobody but who describes the broker asks for them.
+func (c *Cluster) listeners(id int32) map[string]string {
+	if c.given.Listeners == nil {
+		return nil
+	}
+	listens, advertised := c.given.Listeners(id)
+	if listens == "" {
+		return nil
+	}
+	return map[string]string{"listeners": "PLAINTEXT://" + listens, "advertised.listeners": "PLAINTEXT://" + advertised}
 }
 
 // changed forgets what was derived from the settings.

@@ -172,7 +172,7 @@ func (c *Cluster) describeBroker(id int32) []Entry {
 			names[name] = true
 		}
 	}
-	values := c.Broker(id)
+	values := c.Broker(id).over(c.listeners(id))
 	var entries []Entry
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		e := brokerEntry(name)

@@ -75,6 +75,16 @@ func (v *Values) with(settings map[string]string) *Values {
 	return copied
 }
 
+// over gives a copy that also has these settings, where it has none of that name.
+func (v *Values) over(settings map[string]string) *Values {
+	below := &Values{}
+	below.put(settings)
+	for _, s := range v.set {
+		below.putParsed(s)
+	}
+	return below
+}
+
 func (v *Values) get(name string, types ...Type) *value {
 	var d *def
 	val := (*value)(nil)
