@@ -305,14 +305,15 @@ func (r *request) run(fn handler) (a answer, err error) {
 		}
 	}()
 	a, err = fn(r)
-	if resp, ok := a.(kmsg.Response); ok && err == nil && len(r.frame) > quotable && !wire.Writable(resp) {
+	if resp, ok := a.(kmsg.Response); ok && err == nil && r.key != wire.Produce && len(r.frame) > quotable && !wire.Writable(resp) {
 		a = errorForm(r, wire.UnknownServerError)
 	}
 	return a, err
 }
 
-// quotable is the size of requests whose errors may quote them in full. A text that no answer can hold fails the request in Kafka, after it was handled.
-const quotable = 16 << 10
+// quotable is the size of requests whose errors may quote more than an answer can hold, which fails the request in Kafka, after it was handled. Those of a Produce,
+// which are large every time, quote no text of its own.
+const quotable = 8 << 10
 
 // firstAnswer is room for what a client asks first, ApiVersions.
 const firstAnswer = 1 << 10

@@ -240,6 +240,9 @@ func (r *request) clampFetch() {
 	if limit, _, ok := t.limit(r.node.id, "consumer_byte_rate", anonymous, r.client); ok {
 		v := r.cluster.settings(r.node.id)
 		most := limit * float64(v.Int("quota.window.num")-1) * v.Duration("quota.window.size.seconds").Seconds()
+		if math.IsNaN(most) {
+			most = 0 // Java's number for it
+		}
 		req.MaxBytes = int32(min(float64(req.MaxBytes), most))
 	}
 }
@@ -255,7 +258,7 @@ func (r *request) throttled(a answer) (answer, time.Duration) {
 		wait = r.countBytes("producer_byte_rate", len(r.frame))
 		resp.ThrottleMillis = max(resp.ThrottleMillis, int32(wait.Milliseconds()))
 	case *wire.FetchResponse:
-		size := resp.QuotaSize(r.version)
+		size := r.conn.fetch.QuotaSize(r.version, resp)
 		if wait = r.countBytes("consumer_byte_rate", size); wait > 0 {
 			resp.Topics, resp.NodeEndpoints = nil, nil
 			resp.ThrottleMillis = max(resp.ThrottleMillis, int32(wait.Milliseconds()))

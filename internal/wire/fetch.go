@@ -157,14 +157,13 @@ func (e *FetchEncoder) encode(correlationID int32, version int16, r *FetchRespon
 }
 
 // QuotaSize is what Kafka counts of an answer against a client's quota: its body and 4 bytes, but not the brokers that hints name.
-func (r *FetchResponse) QuotaSize(version int16) int {
-	var e FetchEncoder
+func (e *FetchEncoder) QuotaSize(version int16, r *FetchResponse) int {
 	bare := *r
 	bare.NodeEndpoints = nil
+	e.head, e.cuts = e.head[:0], e.cuts[:0]
 	records := e.encode(0, version, &bare)
-	const frameSize = 4
-	header := len(appendResponseHeader(nil, 0, Fetch, version))
-	return len(e.head) - frameSize - header + records + 4
+	header := len(appendResponseHeader(e.head[len(e.head):], 0, Fetch, version))
+	return len(e.head) - header + records // and the length in front is 4 bytes, too
 }
 
 // appendPartition appends a partition's fields up to the records.

@@ -87,6 +87,10 @@ func TestFetchAnswersAreWhatKmsgEncodes(t *testing.T) {
 			got := bytes.Join(e.Encode(77, version, ours), nil)
 			require.True(t, bytes.Equal(want, got), "v%d: %d bytes wanted, got %d", version, len(want), len(got))
 			require.Equal(t, want, AppendResponse(nil, 77, ours.Message(version)), "v%d", version)
+
+			theirs.Brokers = nil
+			body := len(theirs.AppendTo(nil))
+			require.Equal(t, body+4, e.QuotaSize(version, ours), "v%d", version)
 		}
 	}
 }
@@ -108,7 +112,7 @@ func TestEncodingAgainDoesNotAllocate(t *testing.T) {
 	r := benchmarkFetch()
 	var e FetchEncoder
 	e.Encode(1, 18, r)
-	require.Zero(t, testing.AllocsPerRun(100, func() { e.Encode(1, 18, r) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { e.QuotaSize(18, r); e.Encode(1, 18, r) }))
 }
 
 func benchmarkFetch() *FetchResponse {
