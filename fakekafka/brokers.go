@@ -16,14 +16,15 @@ type BrokerHandle struct {
 // Broker gives the handle of a broker by its node id, counted from 1.
 func (k *Cluster) Broker(id int) *BrokerHandle { return &BrokerHandle{k, id} }
 
-// Stop stops the broker as a controlled shutdown does: leaders and coordinators move to other brokers, then its connections are cut. Nothing in a
-// log is lost: replicas share it. With a single broker its partitions have no leader until Start.
+// Stop stops the broker as a controlled shutdown does: leaders and coordinators move to other brokers, who waits in a JoinGroup, SyncGroup or held heartbeat is
+// answered NOT_COORDINATOR, then its connections are cut. Nothing in a log is lost: replicas share it. With a single broker its partitions have no leader until Start.
 func (b *BrokerHandle) Stop() error {
 	b.k.mark.Helper()
 	return b.k.steered(fmt.Sprintf("Stop of broker %d", b.id), b.k.b.StopBroker(int32(b.id), true))
 }
 
-// Kill stops the broker without warning: its connections are cut first, in the middle of whatever they do.
+// Kill stops the broker without warning: its connections are cut first, in the middle of whatever they do. When it is back it counts as one that may lack
+// records (KIP-966): where fewer are in sync than min.insync.replicas asks for, it leads only after another has come back.
 func (b *BrokerHandle) Kill() error {
 	b.k.mark.Helper()
 	return b.k.steered(fmt.Sprintf("Kill of broker %d", b.id), b.k.b.StopBroker(int32(b.id), false))
