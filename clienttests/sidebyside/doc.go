@@ -7,12 +7,12 @@
 // the same few groups, transactions, topics or sessions, mostly sensible ones, with states, epochs and ids that earlier answers
 // gave, in random order and version. Then some fields are set to something else (fill.go) and some frames are damaged (mutate.go).
 //
-// A sequence is a seed: the same seed gives the same requests, but for what the broker itself chose (ids of topics, members, producers and
+// A sequence is a seed: the same seed gives the same requests, but for a number in all names, and for what the broker itself chose (ids of topics, members, producers and
 // sessions), which is put in where it belongs on each side (world.go). Answers are compared field by field, up to a consistent
 // renaming of these ids (tree.go, compare.go). What differs by chance, by the clock or on purpose stands in one table (known.go).
 //
-// A difference is looked for again in a second run of its sequence, and only one that comes again counts. The sequence is then made shorter
-// while the difference stays (shrink.go), and printed: the seed, the requests decoded, the last one as hex, both answers, and
+// A difference counts when three more runs of its sequence end with it; others are only mentioned. The sequence is then made shorter
+// while the difference stays (shrink.go), and printed (report.go): the seed, the requests decoded, the last one as hex, both answers, and
 // the first field that differs. To see it again:
 //
 //	go run ./clienttests/sidebyside -kafka 127.0.0.1:29092 -areas classic -seed 17 -n 1 -v

@@ -120,7 +120,7 @@ func (g *gen) id(topic string) [16]byte {
 
 func (g *gen) group() string { return g.some("g1", "g1", "g1", "g2") }
 
-// someTransaction is a transactional id.
+// transaction is a transactional id.
 func (g *gen) transaction() string { return g.some("x1", "x1", "x1", "x2") }
 
 func (g *gen) partition() int32 { return pick[int32](g.r, 0, 0, 0, 1, 1, 1, 2, -1) }
