@@ -89,7 +89,9 @@ var (
 )
 
 // newPrefix makes names that no sequence had before. They are of one length, so that a mutation hits the same place.
-func newPrefix(seed uint64) string { return fmt.Sprintf("s%03d-%08d-", seed%1000, (start+runs.Add(1))%1e8) }
+func newPrefix(seed uint64) string {
+	return fmt.Sprintf("s%03d-%08d-", seed%1000, (start+runs.Add(1))%1e8)
+}
 
 // stepsOf are the steps of a seed.
 func stepsOf(area string, seed uint64, n int) []step {
