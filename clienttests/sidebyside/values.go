@@ -16,7 +16,9 @@ func (g *gen) uuid() [16]byte {
 	case 0:
 		return [16]byte{}
 	case 1:
-		return [16]byte{15: 1}
+		if g.key != 71 && g.key != 72 { // to them it is a client like any other, whom all sequences would be
+			return [16]byte{15: 1}
+		}
 	case 2:
 		id := [16]byte{15: 7}
 		copy(id[:15], g.w.prefix)
