@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -113,7 +114,7 @@ func knownClass(name string) string {
 	_, category := unicode.Categories[plain]
 	switch {
 	case plain == "Any", category && plain != "Cn" && plain != "LC":
-	case !strings.Contains(classScripts, " "+plain+" ") || plain == "":
+	case !slices.Contains(classScripts, plain):
 		return "{!}"
 	case strings.Contains(plain, "_"):
 		return "{" + strings.TrimSuffix(name, plain) + "Yi}"
@@ -122,10 +123,10 @@ func knownClass(name string) string {
 }
 
 // classScripts are the scripts that RE2J knows: those of Unicode 6.0.
-const classScripts = " Arabic Armenian Avestan Balinese Bamum Batak Bengali Bopomofo Brahmi Braille Buginese Buhid Canadian_Aboriginal Carian Cham Cherokee Common " +
+var classScripts = strings.Fields("Arabic Armenian Avestan Balinese Bamum Batak Bengali Bopomofo Brahmi Braille Buginese Buhid Canadian_Aboriginal Carian Cham Cherokee Common " +
 	"Coptic Cuneiform Cypriot Cyrillic Deseret Devanagari Egyptian_Hieroglyphs Ethiopic Georgian Glagolitic Gothic Greek Gujarati Gurmukhi Han " +
 	"Hangul Hanunoo Hebrew Hiragana Imperial_Aramaic Inherited Inscriptional_Pahlavi Inscriptional_Parthian Javanese Kaithi Kannada Katakana " +
 	"Kayah_Li Kharoshthi Khmer Lao Latin Lepcha Limbu Linear_B Lisu Lycian Lydian Malayalam Mandaic Meetei_Mayek Mongolian Myanmar New_Tai_Lue " +
 	"Nko Ogham Ol_Chiki Old_Italic Old_Persian Old_South_Arabian Old_Turkic Oriya Osmanya Phags_Pa Phoenician Rejang Runic Samaritan Saurashtra " +
 	"Shavian Sinhala Sundanese Syloti_Nagri Syriac Tagalog Tagbanwa Tai_Le Tai_Tham Tai_Viet Tamil Telugu Thaana Thai Tibetan Tifinagh Ugaritic " +
-	"Vai Yi "
+	"Vai Yi")

@@ -31,24 +31,25 @@ func TestRegexAsRE2J(t *testing.T) {
 		require.Equal(t, matches, re.MatchString("foo"), expression)
 	}
 	for expression, why := range map[string]string{
-		`\p{Letter}`:        "invalid character class range", // which newer Go takes
-		`\p{greek}`:         "invalid character class range",
-		`\p{ L}`:            "invalid character class range",
-		`\p{}`:              "invalid character class range",
-		`\p{^}`:             "invalid character class range",
-		`\p{Cn}`:            "invalid character class range",
-		`[a\p{ASCII}]`:      "invalid character class range",
-		`\p{Kawi}`:          "invalid character class range",
-		`\p{L`:              "invalid character class range",
-		`\p`:                "invalid character class range",
-		`(\p{Letter}`:       "invalid character class range", // the first mistake counts
-		`(?z)\p{Letter}`:    "invalid or unsupported Perl syntax",
-		`\Q\p{Letter}\E(`:   "missing closing )",
-		`(?P<`:              "invalid named capture",
-		`a(?<`:              "invalid named capture",
-		`(?P`:               "invalid or unsupported Perl syntax",
-		`(?P<n>a)|(?P<n>b)`: "duplicate capture group name",
-		`a)`:                "regexp/syntax: internal error",
+		`\p{Letter}`:         "invalid character class range", // which newer Go takes
+		`\p{greek}`:          "invalid character class range",
+		`\p{ L}`:             "invalid character class range",
+		`\p{}`:               "invalid character class range",
+		`\p{^}`:              "invalid character class range",
+		`\p{Cn}`:             "invalid character class range",
+		`[a\p{ASCII}]`:       "invalid character class range",
+		`\p{Kawi}`:           "invalid character class range",
+		`\p{Limbu Linear_B}`: "invalid character class range",
+		`\p{L`:               "invalid character class range",
+		`\p`:                 "invalid character class range",
+		`(\p{Letter}`:        "invalid character class range", // the first mistake counts
+		`(?z)\p{Letter}`:     "invalid or unsupported Perl syntax",
+		`\Q\p{Letter}\E(`:    "missing closing )",
+		`(?P<`:               "invalid named capture",
+		`a(?<`:               "invalid named capture",
+		`(?P`:                "invalid or unsupported Perl syntax",
+		`(?P<n>a)|(?P<n>b)`:  "duplicate capture group name",
+		`a)`:                 "regexp/syntax: internal error",
 	} {
 		r := checkRegex(expression)
 		require.NotNil(t, r, expression)
