@@ -37,12 +37,15 @@ func parse(args []string) (o options, err error) {
 	fs.StringVar(&o.ours, "ours", "", "host:port of a broker to compare with it (default: a fakekafka of this checkout)")
 	names := fs.String("areas", "", "comma-separated; default: all of "+strings.Join(areaNames(), ", "))
 	fs.Uint64Var(&o.seed, "seed", 1, "of the first sequence; the next have the numbers after it")
-	fs.IntVar(&o.n, "n", 0, "sequences of each area (default: no bound but -for)")
+	fs.IntVar(&o.n, "n", 0, "sequences of each area (default: as many as -for has time for)")
 	fs.IntVar(&o.steps, "steps", 30, "requests of a sequence")
-	fs.DurationVar(&o.limit, "for", time.Minute, "when to stop, if -n didn't before")
+	fs.DurationVar(&o.limit, "for", 0, "when to stop, if -n didn't before (default: a minute without -n, never with it)")
 	fs.BoolVar(&o.verbose, "v", false, "print every request and Kafka's answer")
 	if err := fs.Parse(args); err != nil {
 		return o, err
+	}
+	if o.limit == 0 && o.n == 0 {
+		o.limit = time.Minute
 	}
 	if o.kafka == "" {
 		return o, errors.New("-kafka is missing: apache-kafka/start.sh starts one")
@@ -82,8 +85,12 @@ func run(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), o.limit)
-	defer cancel()
+	ctx := context.Background()
+	if o.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.limit)
+		defer cancel()
+	}
 	report := &report{out: out, requests: map[string]int{}, known: map[string]int{}, found: map[string]int{}}
 	var all sync.WaitGroup
 	errs := make([]error, len(o.areas))
