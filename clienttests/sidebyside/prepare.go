@@ -41,6 +41,11 @@ func (s *session) prepare() (*difference, error) {
 			return d, err
 		}
 	}
+	if slices.ContainsFunc(s.area.kinds, func(k kind) bool { return k.key == int16(kmsg.ConsumerGroupHeartbeat) }) {
+		if err := s.coordinators(); err != nil {
+			return nil, err
+		}
+	}
 	if s.area.setup == nil {
 		return nil, nil
 	}
@@ -105,6 +110,41 @@ func (s *session) leaders() error {
 				return fmt.Errorf("%s: no leader for new topics", on.addr)
 			}
 			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// coordinators waits until the coordinators of groups know the new topics, which they learn of last: until a member of a group that
+// nobody else uses is assigned all of them.
+func (s *session) coordinators() error {
+	for i := range 8 { // names that fall to all partitions of __consumer_offsets, most likely
+		q := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+		q.Group, q.MemberID, q.RebalanceTimeoutMillis = fmt.Sprintf("probe-%s%d", s.kafka.world.prefix, i), "probe", 300000
+		q.SubscribedTopicNames, q.Topics = s.kafka.world.topics, []kmsg.ConsumerGroupHeartbeatRequestTopic{}
+		for _, on := range []*side{s.kafka, s.ours} {
+			for try := 0; ; try++ {
+				on.conns[0].send(frameOf(q))
+				r, err := decode(q, on.conns[0].await(answerLimit).frame)
+				if err != nil {
+					return fmt.Errorf("%s: ConsumerGroupHeartbeat: %w", on.addr, err)
+				}
+				if a := r.(*kmsg.ConsumerGroupHeartbeatResponse); a.Assignment != nil && len(a.Assignment.Topics) == len(q.SubscribedTopicNames) {
+					break
+				}
+				if try == 200 {
+					return fmt.Errorf("%s: the coordinator of %s doesn't know new topics", on.addr, q.Group)
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			leave := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+			leave.Group, leave.MemberID, leave.MemberEpoch, leave.RebalanceTimeoutMillis = q.Group, q.MemberID, -1, -1
+			on.conns[0].send(frameOf(leave))
+			on.conns[0].await(answerLimit)
+			gone := kmsg.NewPtrDeleteGroupsRequest()
+			gone.Groups = []string{q.Group}
+			on.conns[0].send(frameOf(gone))
+			on.conns[0].await(answerLimit)
 		}
 	}
 	return nil
