@@ -327,6 +327,22 @@ func TestBadRecordBeforeABadChecksumOfItsStream(t *testing.T) {
 	require.Equal(t, CodeInvalidRecord, refused.Code)
 }
 
+// Recorded from a live Kafka: Java's decoder doesn't look at the reserved flags of a gzip header.
+func TestReservedFlagsOfGzip(t *testing.T) {
+	t.Parallel()
+	plain := mustBatch(t, testRecords(2, t0), BatchOptions{})
+	packed, err := new(Codecs).pack(nil, CodecGzip, 0, plain[headerSize:])
+	require.NoError(t, err)
+	packed[gzipFlags] |= gzipReserved
+	b := compressedBatch(CodecGzip, 2, packed)
+	_, refused := newTestLog().Append(t0, b, AppendOptions{})
+	require.Nil(t, refused)
+	records, err := DecodeBatch(nil, b, nil)
+	require.NoError(t, err)
+	require.Len(t, records, 2)
+	require.Equal(t, byte(gzipReserved), b[headerSize+gzipFlags], "what was produced stays as it is")
+}
+
 func TestSegmentsRoll(t *testing.T) {
 	t.Parallel()
 	size := len(mustBatch(t, testRecords(1, t0), BatchOptions{}))

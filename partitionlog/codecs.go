@@ -88,6 +88,11 @@ func (c *Codecs) unpack(codec int, packed []byte) (u unpacker, err error) {
 	}
 	switch codec {
 	case CodecGzip:
+		if len(packed) > gzipFlags && packed[gzipFlags]&gzipReserved != 0 { // Java doesn't look at these flags, our decoder refuses them
+			packed = slices.Clone(packed)
+			packed[gzipFlags] &^= gzipReserved
+			c.in.Reset(packed)
+		}
 		u.stream, err = c.gzipR.reset(&c.in)
 	case CodecSnappy:
 		c.snappyR.reset(packed)
@@ -102,6 +107,12 @@ func (c *Codecs) unpack(codec int, packed []byte) (u unpacker, err error) {
 	}
 	return u, err
 }
+
+// Where a gzip header has its flags, and those that mean nothing.
+const (
+	gzipFlags    = 3
+	gzipReserved = 0xe0
+)
 
 // gzipReader reads members as long as a header follows; anything else behind a member is ignored.
 type gzipReader struct {
