@@ -207,6 +207,12 @@ func EndsBeforeProducer(batch []byte) bool {
 	return Batch(batch).Transactional() && Batch(batch).hasProducerID() && len(batch) < posRecordCount
 }
 
+// OfTransaction tells whether a batch, as SplitProduce returns it, belongs to a producer's transaction. One that says so but has no producer is nobody's,
+// and none of the coordinator's business; nor is one that ends before it says whose it is.
+func OfTransaction(batch []byte) bool {
+	return !EndsBeforeProducer(batch) && Batch(batch).Transactional() && Batch(batch).hasProducerID()
+}
+
 // SplitProduce takes the record data of one partition of a Produce request and returns its one batch: what Kafka looks at
 // before it touches any log. A code other than 0 is the partition's answer (with base offset, append time and log start -1 and
 // no message): 87 without a complete batch, with a first batch that is not format 2, or with a second complete batch; 76 for

@@ -307,7 +307,11 @@ func (p *compaction) filter(b Batch, discard, emptyTxn, keepEmpty bool) (Batch, 
 	if b.TimestampType() == LogAppendTime {
 		h.maxTimestamp = b.MaxTimestamp()
 	}
-	// What a broker keeps as it is it need not be able to write.
+	return p.rewrite(b, h, walk)
+}
+
+// rewrite makes a batch of the records that walk gives, under the header h. It fails where a broker can't write what it has kept as it came.
+func (p *compaction) rewrite(b Batch, h batchHeader, walk func(each func(*rawRecord)) error) (Batch, error) {
 	fails := unwritable(b)
 	plain := make([]byte, headerSize, len(b)+headerSize)
 	written, last := 0, int32(0)
@@ -324,7 +328,7 @@ func (p *compaction) filter(b Batch, discard, emptyTxn, keepEmpty bool) (Batch, 
 		return nil, err
 	}
 	if fails != "" {
-		return nil, errors.New("the batch is to be written anew and " + fails)
+		return nil, fmt.Errorf("%w and %s", errRewrite, fails)
 	}
 	out := plain
 	if b.Codec() != CodecNone {
@@ -336,6 +340,8 @@ func (p *compaction) filter(b Batch, discard, emptyTxn, keepEmpty bool) (Batch, 
 	h.put(out)
 	return slices.Clip(out), nil
 }
+
+var errRewrite = errors.New("the batch is to be written anew")
 
 // retains reports whether a record is its key's last one, and no tombstone whose time is over. Records without a key go.
 func (p *compaction) retains(b Batch, rec *rawRecord) bool {

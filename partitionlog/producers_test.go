@@ -160,3 +160,17 @@ func TestEpochBelowThatOfNoProducer(t *testing.T) {
 	require.False(t, l.StaleEpoch(batch(3, 0)))
 	require.False(t, l.StaleEpoch(nil))
 }
+
+// A batch may end anywhere when a verification is to begin.
+func TestVerificationOfShortBatches(t *testing.T) {
+	t.Parallel()
+	for _, transactional := range []bool{false, true} {
+		whole := mustBatch(t, testRecords(1, t0), BatchOptions{Idempotent: true, Transactional: transactional, ProducerID: 9, ProducerEpoch: 3})
+		for n := range whole {
+			l := newTestLog()
+			_, needed := l.BeginVerification(t0, whole[:n], 9)
+			require.Equal(t, transactional && n >= posRecordCount, needed, "%d bytes", n)
+			require.False(t, l.StaleEpoch(whole[:n]))
+		}
+	}
+}

@@ -20,11 +20,11 @@ type verification struct {
 // batch cannot reopen an ended transaction. With transaction.partition.verification.enable off the caller need not ask up to
 // v11, and no token is needed.
 func (l *Log) BeginVerification(now int64, batch []byte, version int16) (v Verification, needed bool) {
-	if EndsBeforeProducer(batch) {
-		return 0, false // Append refuses it
+	if !OfTransaction(batch) {
+		return 0, false
 	}
 	b := Batch(batch)
-	if !b.hasProducerID() || l.producers[b.ProducerID()].transactionOpen(b.ProducerEpoch()) {
+	if l.producers[b.ProducerID()].transactionOpen(b.ProducerEpoch()) {
 		return 0, false
 	}
 	k := l.verifications[b.ProducerID()]
@@ -48,7 +48,7 @@ func (l *Log) BeginVerification(now int64, batch []byte, version int16) (v Verif
 // StaleEpoch reports whether the batch's producer is known here with a larger epoch. A transactional batch of such a producer is
 // refused (47) before the coordinator is asked.
 func (l *Log) StaleEpoch(batch []byte) bool {
-	if EndsBeforeProducer(batch) {
+	if len(batch) < posRecordCount {
 		return false // Append refuses it
 	}
 	stale, _ := l.ProducerState(Batch(batch).ProducerID(), Batch(batch).ProducerEpoch())

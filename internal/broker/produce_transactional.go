@@ -21,7 +21,7 @@ func (p *producing) verifyTransactions(now int64) error {
 	first := true
 	for i := range p.entries {
 		e := &p.entries[i]
-		if !ofTransaction(e.batch) {
+		if !partitionlog.OfTransaction(e.batch) {
 			continue
 		}
 		b := partitionlog.Batch(e.batch)
@@ -63,14 +63,9 @@ func (p *producing) verifyTransactions(now int64) error {
 	return nil
 }
 
-// ofTransaction tells whether a batch belongs to a producer's transaction. One that says so but has no producer is nobody's, and none of the coordinator's business.
-func ofTransaction(batch []byte) bool {
-	return batch != nil && partitionlog.Batch(batch).Transactional() && partitionlog.Batch(batch).ProducerID() >= 0
-}
-
 // needsCoordinator tells whether the coordinator is to be asked about an entry; one with an old epoch is refused.
 func (p *producing) needsCoordinator(e *produceEntry, now int64) bool {
-	if !ofTransaction(e.batch) {
+	if !partitionlog.OfTransaction(e.batch) {
 		return false
 	}
 	if s := e.part.state.Load(); s.leader != p.r.node.id {
