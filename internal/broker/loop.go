@@ -233,3 +233,12 @@ func (l *loop) run() {
 		}
 	}
 }
+
+// onLoop runs fn on the control loop and gives its answer.
+func onLoop[T any](c *Cluster, fn func() T) (T, error) {
+	var v T
+	if !c.loop.do(func() { v = fn() }) {
+		return v, errClosed
+	}
+	return v, nil
+}
