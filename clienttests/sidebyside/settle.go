@@ -21,15 +21,19 @@ func passing(k, o answer) bool {
 	return where != "" && isBusy(k) != isBusy(o)
 }
 
-// reads are requests that Kafka's brokers answer from what they have read of the controller's log so far. They change nothing, so that a
-// broker that has not read it all can be asked again.
+// reads are requests that Kafka's brokers answer from what they have read of the controller's log so far, or from what is committed of a coordinator's,
+// which need not be all that was answered: a JoinGroup is told its member's id before the group's record is. They change nothing, so that a
+// broker that is behind can be asked again.
 var reads = map[int16]bool{
 	3:  true, // Metadata
+	15: true, // DescribeGroups
+	16: true, // ListGroups
 	32: true, // DescribeConfigs
 	35: true, // DescribeLogDirs
 	46: true, // ListPartitionReassignments
 	48: true, // DescribeClientQuotas
 	50: true, // DescribeUserScramCredentials
+	69: true, // ConsumerGroupDescribe
 	74: true, // ListConfigResources
 	75: true, // DescribeTopicPartitions
 }
