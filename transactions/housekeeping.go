@@ -38,18 +38,6 @@ func (s *Shard) RemoveExpired(now time.Time) Effects {
 	return s.end()
 }
 
-// NextTimeout is when the first open transaction is past its timeout.
-func (s *Shard) NextTimeout() (at time.Time, ok bool) {
-	for _, e := range s.entries {
-		if e.state == Ongoing && !e.ending {
-			if t := time.UnixMilli(e.started + int64(e.timeoutMs)); !ok || t.Before(at) {
-				at, ok = t, true
-			}
-		}
-	}
-	return at, ok
-}
-
 // Description is an id as DescribeTransactions and ListTransactions show it. It is a value.
 type Description struct {
 	TransactionalID string
