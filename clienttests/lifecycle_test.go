@@ -152,6 +152,9 @@ func TestGroupLife(t *testing.T) {
 			if kind.name != "franz-go KIP-848" {
 				t.Run("rolling restart of static members", func(t *testing.T) { staticRestart(newLife(t, kind, "orders-eu")) })
 			}
+			if kind.name == "librdkafka KIP-848" { // it waits a second for the answer of a heartbeat, others at least ten
+				t.Run("late answer", func(t *testing.T) { lateAnswer(newLife(t, kind, "orders-eu")) })
+			}
 			t.Run("regular expression", func(t *testing.T) { regularExpression(newLife(t, kind, "^orders-.*")) })
 			t.Run("coordinator", func(t *testing.T) { coordinatorMoves(newLife(t, kind, "orders-eu")) })
 		})
@@ -169,6 +172,27 @@ func scale(l *life) {
 		l.join("worker-4", "worker-5")
 		l.leave("worker-1")
 		l.leave("worker-3")
+		l.settled(2)
+	})
+}
+
+// lateAnswer keeps the answer that tells a member to give partitions up until its client has given the heartbeat up, as a machine does that is busy with
+// other things. Its next heartbeat, by another connection, is told.
+func lateAnswer(l *life) {
+	l.during(func() {
+		l.join("worker-1")
+		require.NoError(l, l.g.Member("worker-1").Pause(fakekafka.GroupTraffic))
+		w, err := l.kind.start(l.k.Bootstrap(), l.g.ID(), l.topic, "worker-2", "")
+		require.NoError(l, err)
+		l.members["worker-2"] = w
+		beats := l.k.Requests(fakekafka.ConsumerGroupHeartbeat)
+		beats.From("worker-2").AwaitCount(l, 1)
+		late := l.k.On(fakekafka.ConsumerGroupHeartbeat).From("worker-1").Times(1).HoldReply()
+		require.NoError(l, l.g.Member("worker-1").Resume())
+		late.Await(l)
+		beats = l.k.Requests(fakekafka.ConsumerGroupHeartbeat).From("worker-1")
+		beats.AwaitCount(l, beats.Count()+1)
+		late.Release()
 		l.settled(2)
 	})
 }

@@ -96,7 +96,8 @@ type memberSoft struct {
 	sync     timer         // classic: it has joined and not synced
 	lastBeat time.Time
 	held     *heldReply
-	fenced   bool // by the test: the next request fails
+	toldBy   uint64 // the connection that the last answer with an assignment went to, until the member speaks by it again
+	fenced   bool   // by the test: the next request fails
 }
 
 func newConsumerGroup(id string) *consumerGroup {

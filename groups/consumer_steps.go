@@ -110,7 +110,11 @@ func (s *Shard) finishBeat(b *beat) *refusal {
 	}
 	m.lastBeat = s.now
 	s.restartSession(g, m)
-	withAssignment := b.joins || b.full || !b.before.assigned.equal(m.assigned)
+	withAssignment := b.joins || b.full || !b.before.assigned.equal(m.assigned) || s.answerLost(m, b.client)
+	m.toldBy = 0
+	if withAssignment {
+		m.toldBy = b.client.Connection
+	}
 	if b.hold != nil && !changed && !withAssignment && b.before.epoch == m.epoch && s.holdBeat(g, m, b) {
 		return nil
 	}

@@ -213,6 +213,13 @@ func (s *Shard) holdClassicBeat(g *consumerGroup, m *consumerMember, c Command, 
 	return true
 }
 
+// answerLost tells that the answer which brought the member its assignment didn't arrive: the member comes by another connection, and said nothing more by that one.
+// The answer is given again. Kafka doesn't do that: its clients ask for all of it after an error. librdkafka doesn't when it has waited too long, which is 1 s with the
+// intervals that are dictated here and 5 s with Kafka's, and would never give up what it was told to.
+func (s *Shard) answerLost(m *consumerMember, c Client) bool {
+	return s.cfg.Prompt && m.toldBy != 0 && c.Connection != 0 && c.Connection != m.toldBy
+}
+
 // awaitRelease notes, or forgets, which partitions a member waits for others to release.
 func (s *Shard) awaitRelease(g *consumerGroup, m *consumerMember, waits bool) {
 	if !waits && len(g.unreleased) == 0 {

@@ -81,6 +81,9 @@ func (w *script) clientNamed(name string) *scriptClient {
 	if software, ok := w.arg("software"); ok {
 		c.software = software
 	}
+	if connection, ok := w.arg("connection"); ok {
+		c.connection, _ = strconv.ParseUint(connection, 10, 64)
+	}
 	return c
 }
 

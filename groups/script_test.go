@@ -114,12 +114,13 @@ type loggedRecord struct {
 }
 
 type scriptClient struct {
-	name     string
-	software string
-	ids      int
-	member   string
-	gen      int32
-	waiting  []Ticket
+	name       string
+	software   string
+	connection uint64
+	ids        int
+	member     string
+	gen        int32
+	waiting    []Ticket
 }
 
 func newScript() *script {
@@ -209,7 +210,7 @@ func (w *script) send(c *scriptClient, req kmsg.Request) {
 	c.waiting = append(c.waiting, t)
 	w.effects(w.shard.Handle(w.now, Command{
 		Ticket: t, Request: req,
-		Client: Client{ID: c.name, Host: "/127.0.0.1", Software: c.software, Principal: "User:ANONYMOUS"},
+		Client: Client{ID: c.name, Host: "/127.0.0.1", Software: c.software, Principal: "User:ANONYMOUS", Connection: c.connection},
 	}))
 	w.effects(w.shard.Flush(w.now))
 	if w.tickets[t] != nil {

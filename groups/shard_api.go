@@ -20,6 +20,8 @@ type Client struct {
 	Software string // ClientSoftwareName of ApiVersions, "" if it sent none
 	// Principal is "User:ANONYMOUS" without authentication.
 	Principal string
+	// Connection tells the connections of clients apart; 0: not known.
+	Connection uint64
 }
 
 // Command is one request. Request is one of kmsg's group requests, its Version set:

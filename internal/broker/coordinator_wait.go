@@ -12,7 +12,7 @@ import (
 
 // groupClient is who sent the request, as the coordinator sees it.
 func (r *request) groupClient() groups.Client {
-	return groups.Client{ID: r.client, Host: r.conn.host, Software: r.conn.software, Principal: "User:ANONYMOUS"}
+	return groups.Client{ID: r.client, Host: r.conn.host, Software: r.conn.software, Principal: "User:ANONYMOUS", Connection: r.conn.id}
 }
 
 // toGroup is the handler of requests for one group: it waits for the coordinator's answer, however long that takes.

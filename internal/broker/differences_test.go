@@ -123,3 +123,30 @@ func TestDifferenceRegexesOfManyRepetitions(t *testing.T) {
 		require.Equal(t, int16(wire.InvalidRegularExpression), cl.ask(beat).(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode)
 	}
 }
+
+func TestDifferenceALostAssignmentIsGivenAgain(t *testing.T) {
+	t.Parallel()
+	for _, timings := range []bool{false, true} {
+		k := startCluster(t, Options{KafkaTimings: timings, Topics: []TopicSpec{{Name: "orders", Partitions: 2}}})
+		first, second := dialRaw(t, k), dialRaw(t, k)
+		find := kmsg.NewPtrFindCoordinatorRequest()
+		find.CoordinatorKey = "g"
+		first.ask(find)
+		join := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+		join.Version, join.Group, join.MemberID, join.RebalanceTimeoutMillis = 1, "g", "m", 1000
+		join.Topics, join.SubscribedTopicNames = []kmsg.ConsumerGroupHeartbeatRequestTopic{}, []string{"orders"}
+		joined := first.ask(join).(*kmsg.ConsumerGroupHeartbeatResponse)
+		require.NotNil(t, joined.Assignment)
+		require.Len(t, joined.Assignment.Topics, 1)
+
+		beat := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+		beat.Version, beat.Group, beat.MemberID, beat.MemberEpoch, beat.RebalanceTimeoutMillis = 1, "g", "m", joined.MemberEpoch, -1
+		again := second.ask(beat).(*kmsg.ConsumerGroupHeartbeatResponse)
+		if timings {
+			require.Nil(t, again.Assignment)
+			continue
+		}
+		require.Equal(t, joined.Assignment, again.Assignment)
+		require.Nil(t, second.ask(beat).(*kmsg.ConsumerGroupHeartbeatResponse).Assignment, "that one has arrived")
+	}
+}
