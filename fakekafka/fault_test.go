@@ -232,8 +232,8 @@ func TestWhatIsLeftOverFailsTheTest(t *testing.T) {
 		`client "old" sent ReadShareGroupState v0, which is not served here`: func(_ testing.TB, k *fakekafka.Cluster) {
 			dialRaw(t, k, "old").cut(kmsg.NewPtrReadShareGroupStateRequest())
 		},
-		`there is no step "Lunch"`:      func(_ testing.TB, k *fakekafka.Cluster) { k.Group("g").Hold("Lunch") },
-		`client "nobody" is not paused`: func(_ testing.TB, k *fakekafka.Cluster) { _ = k.Group("g").Member("nobody").Resume() },
+		`there is no step "Lunch"`:                 func(_ testing.TB, k *fakekafka.Cluster) { k.Group("g").Hold("Lunch") },
+		`client "nobody" is not paused; nobody is`: func(_ testing.TB, k *fakekafka.Cluster) { _ = k.Group("g").Member("nobody").Resume() },
 	} {
 		t.Run(want, func(t *testing.T) {
 			tb := &recorder{TB: t}

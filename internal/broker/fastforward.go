@@ -20,6 +20,7 @@ func (c *Cluster) FastForward(d, limit time.Duration, rest func()) error {
 	}
 	var target time.Time
 	ok := c.loop.do(func() {
+		c.groups.noticeGone()
 		target = c.clock.Now().Add(d)
 		c.historyAdd(EventTimeMoved, "", fmt.Sprintf("FastForward(%s)", d))
 	})
@@ -44,6 +45,24 @@ func (c *Cluster) FastForward(d, limit time.Duration, rest func()) error {
 		return errClosed
 	}
 	return nil
+}
+
+// noticeGone ends the connections that members' clients have closed, which their readers may not have found out yet: a test that closes a client and moves time
+// must not depend on who comes first. Their held heartbeats are over before time moves. On the loop.
+func (co *coordinator) noticeGone() {
+	for _, v := range co.voices {
+		if c, ok := v.(*conn); ok && c.standing.Load() == 0 && c.closedByPeer() {
+			c.shut("the client closed it")
+		}
+	}
+	for _, p := range co.order {
+		sh := co.shards[p]
+		for _, w := range co.sortedWaiting(sh) {
+			if c, ok := w.voice.(*conn); ok && !c.open() {
+				co.release(w)
+			}
+		}
+	}
 }
 
 // busyMachine is how long the machine may keep this process from running without a timer firing that waits for a client's answer.

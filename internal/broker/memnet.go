@@ -126,6 +126,13 @@ func (c *memConn) Close() error {
 	return nil
 }
 
+// ended tells whether the other end has closed the connection, and nothing that it sent is left to read.
+func (c *memConn) ended() bool {
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	return c.in.eof && c.in.at == len(c.in.buf)
+}
+
 func (c *memConn) LocalAddr() net.Addr  { return c.local }
 func (c *memConn) RemoteAddr() net.Addr { return c.remote }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
@@ -201,7 +202,11 @@ func (c *Cluster) stopClient(p *pause, twice string) error {
 // Resume lets a paused client go on.
 func (c *Cluster) Resume(client string) error {
 	if !c.goOn(func(p *pause) bool { return p.client == client && p.broker == 0 }) {
-		return fmt.Errorf("client %q is not paused", client)
+		now := "nobody is"
+		if all := c.Disturbances(); len(all) > 0 {
+			now = strings.Join(all, "; ")
+		}
+		return fmt.Errorf("client %q is not paused; %s", client, now)
 	}
 	return nil
 }
@@ -351,12 +356,27 @@ func (co *coordinator) living(group, member string) bool {
 
 // alive tells whether the client is connected and its heartbeats come through.
 func (c *conn) alive() bool {
+	return c.open() && !c.standing.heartbeat() && c.cluster.pauses.at(c.clientID(), c.node.id, wire.Heartbeat) == nil
+}
+
+func (c *conn) open() bool {
 	select {
 	case <-c.done:
 		return false
 	default:
+		return true
 	}
-	return !c.standing.heartbeat() && c.cluster.pauses.at(c.clientID(), c.node.id, wire.Heartbeat) == nil
+}
+
+// closedByPeer tells whether the client has closed the connection and all that it sent is read.
+func (c *conn) closedByPeer() bool {
+	switch nc := c.nc.(type) {
+	case *memConn:
+		return nc.ended()
+	case syscall.Conn:
+		return endOfInput(nc)
+	}
+	return false
 }
 
 func (c *conn) acts() bool { return c.alive() && c.standing.Load() == 0 }
