@@ -122,6 +122,20 @@ func TestOwners(t *testing.T) {
 	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireOwner(tb, "refunds", 0, "worker-1") }), "nobody owns it")
 }
 
+// What Owner answers names the member in every other call.
+func TestOwnerOfAStaticMember(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	k.Join("billing", fakekafka.Member{ClientID: "worker-1", InstanceID: "pod-1", Topics: []string{"orders"}})
+	g := k.Group("billing")
+	g.AwaitStable(t, 1)
+	owner, ok := g.Owner("orders", 0)
+	require.True(t, ok)
+	require.Equal(t, "worker-1", owner)
+	g.RequireOwner(t, "orders", 0, owner)
+	g.RequireAssignment(t, fakekafka.Assignment{owner: {"orders": {0}}})
+}
+
 func TestCommittedAndLag(t *testing.T) {
 	t.Parallel()
 	k, g, list := billing(t, inRange)

@@ -135,8 +135,8 @@ func (g *Group) AwaitStable(tb testing.TB, n int) {
 	g.k.within(tb, func(ctx context.Context) error { return g.Stable(ctx, n) })
 }
 
-// ExpectMembers makes the group's first assignment wait until n members have joined, so that N workers that race make one generation
-// (or one target, in the consumer protocol). After WaitLimit it goes on with those that came; the timeline says so.
+// ExpectMembers makes the group's next assignment, which is the first one if it is called before the workers start, wait until the group has n members, so that
+// N workers that race make one generation (or one target, in the consumer protocol). After WaitLimit it goes on with those that came; the timeline says so.
 func (g *Group) ExpectMembers(n int) error {
 	g.k.mark.Helper()
 	if err := g.nameless(); err != nil {

@@ -20,19 +20,26 @@ type Assignment map[string]map[string][]int32
 func (g *Group) Assignment() Assignment { return assignmentOf(g.State()) }
 
 func assignmentOf(s GroupState) Assignment {
-	names := map[string]int{}
+	a, names := Assignment{}, memberNames(s)
 	for _, m := range s.Members {
-		names[m.ClientID]++
-	}
-	a := Assignment{}
-	for _, m := range s.Members {
-		name := m.ClientID
-		if names[name] > 1 || name == "" {
-			name = m.ID
-		}
-		a[name] = m.Owned
+		a[names[m.ID]] = m.Owned
 	}
 	return a
+}
+
+// memberNames are names, by member id, that fit no other member of the group: the client id, or the member id where two share that or there is none.
+func memberNames(s GroupState) map[string]string {
+	clients, names := map[string]int{}, map[string]string{}
+	for _, m := range s.Members {
+		clients[m.ClientID]++
+	}
+	for _, m := range s.Members {
+		names[m.ID] = m.ClientID
+		if clients[m.ClientID] > 1 || m.ClientID == "" {
+			names[m.ID] = m.ID
+		}
+	}
+	return names
 }
 
 // matches compares what is wanted with the group; saw is a diff, a line a member.
@@ -102,13 +109,14 @@ func (g *Group) RequireAssignment(tb testing.TB, want Assignment) {
 	check(tb, g.failed(g.k.now("this assignment", g.hasAssignment(want))))
 }
 
-// Owner names the member that owns a partition now, by client id; ok is false where nobody does.
+// Owner names the member that owns a partition now, by client id (by member id where two share a client id); ok is false where nobody does.
 func (g *Group) Owner(topic string, partition int32) (member string, ok bool) {
-	m, ok := ownerIn(g.State(), topic, partition)
+	s := g.State()
+	m, ok := ownerIn(s, topic, partition)
 	if !ok {
 		return "", false
 	}
-	return memberLabel(m), true
+	return memberNames(s)[m.ID], true
 }
 
 func ownerIn(s GroupState, topic string, partition int32) (MemberState, bool) {

@@ -77,7 +77,7 @@ func (g *Group) RequireCommitted(tb testing.TB, topic string, partition int32, o
 
 // Lag is how many records the group has still to commit: over every partition that it has committed, or that a member owns or subscribes to by name, the log's
 // end less the committed offset (less the log's start where none is committed). Where nothing but markers of transactions is left, which
-// no consumer is given, there is no lag.
+// no consumer is given, there is no lag. A group that doesn't exist has none either: a check that must notice a misspelled name is RequireLag.
 func (g *Group) Lag() int64 {
 	var lag int64
 	g.k.b.Look(func() { lag, _ = g.lag() })

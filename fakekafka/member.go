@@ -59,7 +59,7 @@ func (m *MemberHandle) Pause(scope ...PauseScope) error {
 	return m.g.k.steered(fmt.Sprintf("Pause of member %s", m.name), err)
 }
 
-// Resume lets a paused member's client go on. It works by the name of the client id after the member was removed too.
+// Resume lets a paused member's client go on. After the member was removed, it goes by the name of its client id only.
 func (m *MemberHandle) Resume() error {
 	m.g.k.mark.Helper()
 	client := m.name
