@@ -10,6 +10,15 @@ type epochEntry struct {
 	start int64
 }
 
+// ledEpoch is a leader epoch that no record has. It began at the log's end, and only its leader knows of it: the others learn of
+// epochs by their records. Who led it and follows another asks that one where it ended. A leader of a log with records answers with the
+// epoch of the last one, which is an older epoch: the other's log diverges, and it forgets its own. Of a log without records the new leader
+// knows no epoch but its own, which tells the other nothing, and so it remembers.
+type ledEpoch struct {
+	epoch  int32
+	leader int32 // -1: not named
+}
+
 // EpochEnd is the end of a leader epoch: the epoch and the offset after its last record. Both are -1 when nothing is known.
 type EpochEnd struct {
 	Epoch     int32
@@ -18,28 +27,51 @@ type EpochEnd struct {
 
 // NewLeaderEpoch records that a broker takes over with this epoch at the log's end, with or without records to come. An epoch
 // that is not above the current one changes nothing.
-func (l *Log) NewLeaderEpoch(epoch int32) {
-	if epoch > l.leaderEpoch {
-		l.leaderEpoch, l.leaderStart, l.unwritten = epoch, l.end, true
+func (l *Log) NewLeaderEpoch(epoch, leader int32) {
+	n := len(l.led)
+	switch {
+	case epoch > l.leaderEpoch:
+		l.leaderEpoch, l.leaderStart = epoch, l.end
+		if len(l.epochs) > 0 && l.epochs[0].start < l.end { // see ledEpoch
+			l.led = l.led[:0]
+		}
+		l.led = slices.DeleteFunc(l.led, func(e ledEpoch) bool { return e.leader == leader })
+		l.led = append(l.led, ledEpoch{epoch, leader})
+	case epoch == l.leaderEpoch && n > 0 && l.led[n-1] == ledEpoch{epoch, -1}: // a new log's
+		l.led[n-1].leader = leader
 	}
 }
 
-// knownEpochs is what the leader knows of epochs: its own, too, before a record has it. That begins at the log's end, and displaces what begins there as well, as the
-// log start may be there. Who follows knows only what records say: who led without writing forgets that when it follows another, which doesn't know it.
+// knownEpochs is what the leader knows of epochs.
 func (l *Log) knownEpochs() []epochEntry {
-	if !l.unwritten {
-		return l.epochs
+	if n := len(l.led); n > 0 {
+		return l.withLed(l.led[n-1])
 	}
+	return l.epochs
+}
+
+// knownEpochsOf is what a broker that follows knows of epochs.
+func (l *Log) knownEpochsOf(broker int32) []epochEntry {
+	for _, e := range l.led {
+		if e.leader == broker {
+			return l.withLed(e)
+		}
+	}
+	return l.epochs
+}
+
+// withLed adds an epoch that no record has to the others, of which it displaces what begins at the log's end: the log start may be there.
+func (l *Log) withLed(e ledEpoch) []epochEntry {
 	n := len(l.epochs)
 	for n > 0 && l.epochs[n-1].start >= l.end {
 		n--
 	}
-	return append(l.epochs[:n:n], epochEntry{l.leaderEpoch, l.end})
+	return append(l.epochs[:n:n], epochEntry{e.epoch, l.end})
 }
 
 // assignEpoch adds the epoch of a batch unless the newest entry says the same; entries that contradict it go.
 func (l *Log) assignEpoch(epoch int32, start int64) {
-	l.unwritten = false
+	l.led = l.led[:0]
 	for n := len(l.epochs); n > 0; n = len(l.epochs) {
 		newest := l.epochs[n-1]
 		if newest.epoch == epoch && newest.start <= start {
@@ -67,7 +99,7 @@ func (l *Log) truncateEpochsFromStart(start int64) {
 
 // truncateEpochsFromEnd removes the entries that start at or after the new log end.
 func (l *Log) truncateEpochsFromEnd(end int64) {
-	l.unwritten = false
+	l.led = l.led[:0]
 	for n := len(l.epochs); n > 0 && l.epochs[n-1].start >= end; n = len(l.epochs) {
 		l.epochs = l.epochs[:n-1]
 	}
@@ -75,8 +107,8 @@ func (l *Log) truncateEpochsFromEnd(end int64) {
 
 // latestEpoch is the newest epoch that the leader knows, or -1.
 func (l *Log) latestEpoch() int32 {
-	if l.unwritten {
-		return l.leaderEpoch
+	if n := len(l.led); n > 0 {
+		return l.led[n-1].epoch
 	}
 	if n := len(l.epochs); n > 0 {
 		return l.epochs[n-1].epoch
@@ -103,7 +135,7 @@ func (l *Log) OffsetForLeaderEpoch(epoch int32) EpochEnd { return l.epochEnd(l.k
 // epochEndFor is OffsetForLeaderEpoch for a Fetch, which a broker that follows may answer too.
 func (l *Log) epochEndFor(o ReadOptions) EpochEnd {
 	if o.FromFollower {
-		return l.epochEnd(l.epochs, o.LastFetchedEpoch)
+		return l.epochEnd(l.knownEpochsOf(o.Broker), o.LastFetchedEpoch)
 	}
 	return l.OffsetForLeaderEpoch(o.LastFetchedEpoch)
 }

@@ -28,7 +28,7 @@ func TestListOffsetsSpecial(t *testing.T) {
 	require.Equal(t, nothingFound, list(l, TimestampMax), "empty")
 	produce(t, l, t0, at(t0+10, "a", ""), at(t0+20, "b", ""))
 	produce(t, l, t0, at(t0+5, "c", ""), at(t0+20, "d", ""))
-	l.NewLeaderEpoch(4)
+	l.NewLeaderEpoch(4, 1)
 	require.Equal(t, OffsetResult{0, -1, 4, 4}, list(l, TimestampLatest))
 	require.Equal(t, OffsetResult{0, t0 + 20, 1, 0}, list(l, TimestampMax), "the first with the largest")
 	_, _ = l.DeleteRecords(3)
@@ -124,7 +124,7 @@ func TestHighWatermarkIsHeld(t *testing.T) {
 	require.Equal(t, CodeOffsetOutOfRange, code)
 
 	// A new leader knows that there is more.
-	l.NewLeaderEpoch(1)
+	l.NewLeaderEpoch(1, 2)
 	require.Equal(t, failedList(CodeOffsetNotAvailable), list(l, TimestampLatest))
 	require.Equal(t, failedList(CodeOffsetNotAvailable), list(l, t0+1))
 	require.Equal(t, failedList(CodeOffsetNotAvailable), list(l, TimestampMax))

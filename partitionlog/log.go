@@ -21,7 +21,7 @@ type Log struct {
 	leaderEpoch int32
 	leaderStart int64        // the log's end when the leader took over
 	epochs      []epochEntry // of the records
-	unwritten   bool         // the current leader epoch is known, though no record has it
+	led         []ledEpoch   // those no record has, one a broker; the last is the current one
 
 	producers     map[int64]*producer
 	open          []OpenTransaction // by first offset
@@ -37,7 +37,8 @@ type Log struct {
 // New returns an empty log that starts at offset 0 under leader epoch 0. now is the time in milliseconds; rng draws the
 // segments' jitter (segment.jitter.ms) and may be nil when that is 0.
 func New(cfg Config, now int64, rng *rand.Rand) *Log {
-	l := &Log{cfg: cfg, rng: rng, held: -1, unwritten: true}
+	l := &Log{cfg: cfg, rng: rng, held: -1}
+	l.led = []ledEpoch{{0, -1}}
 	l.segments = []*segment{l.newSegment(0, now)}
 	return l
 }

@@ -111,7 +111,7 @@ func at(ms int64, key, value string) Record {
 func TestAppendAssignsOffsetsAndKeepsTheBytes(t *testing.T) {
 	t.Parallel()
 	l := newTestLog()
-	l.NewLeaderEpoch(3)
+	l.NewLeaderEpoch(3, 1)
 	first := mustBatch(t, testRecords(2, t0), BatchOptions{})
 	sent := append(Batch(nil), first...)
 	r, err := l.Append(t0, first, AppendOptions{})
@@ -159,7 +159,7 @@ func TestSmallBatchesShareMemory(t *testing.T) {
 func TestCurrentLeaderEpoch(t *testing.T) {
 	t.Parallel()
 	l := newTestLog()
-	l.NewLeaderEpoch(2)
+	l.NewLeaderEpoch(2, 1)
 	for epoch, code := range map[int32]int16{-1: 0, 0: CodeFencedLeaderEpoch, 1: CodeFencedLeaderEpoch, 2: 0, 3: CodeUnknownLeaderEpoch} {
 		require.Equal(t, code, l.CheckLeaderEpoch(epoch), "epoch %d", epoch)
 		require.Equal(t, code, l.ListOffsets(-1, ListOptions{CurrentLeaderEpoch: epoch}).Code)
@@ -178,10 +178,10 @@ func TestOffsetForLeaderEpoch(t *testing.T) {
 	require.Equal(t, EpochEnd{0, 0}, l.OffsetForLeaderEpoch(0), "an empty log knows its first epoch")
 	require.Equal(t, EpochEnd{-2, 0}, l.OffsetForLeaderEpoch(-2), "Kafka's odd answer")
 	produce(t, l, t0, testRecords(3, t0)...)
-	l.NewLeaderEpoch(2)
-	l.NewLeaderEpoch(5) // nothing was appended in epoch 2
+	l.NewLeaderEpoch(2, 1)
+	l.NewLeaderEpoch(5, 1) // nothing was appended in epoch 2
 	produce(t, l, t0, testRecords(2, t0)...)
-	l.NewLeaderEpoch(6)
+	l.NewLeaderEpoch(6, 1)
 	for epoch, want := range map[int32]EpochEnd{
 		-1: {-1, -1}, 0: {0, 3}, 1: {0, 3}, 3: {0, 3}, 5: {5, 5}, 6: {6, 5}, 7: {-1, -1},
 	} {

@@ -88,7 +88,7 @@ func (m *model) step(s script) {
 		cfg.RetentionBytes = int64(s.choose(100))*100 - 1
 		m.l.SetConfig(cfg)
 	case 15:
-		m.l.NewLeaderEpoch(m.l.LeaderEpoch() + int32(s.choose(3)))
+		m.l.NewLeaderEpoch(m.l.LeaderEpoch()+int32(s.choose(3)), 1)
 	}
 	m.check(s)
 }

@@ -9,8 +9,9 @@ type ReadOptions struct {
 	// First is set while no partition of the request has returned bytes: then at least one whole batch is returned.
 	First         bool
 	ReadCommitted bool
-	Follower      bool // replica id >= 0: reads to the log's end whatever the isolation
-	FromFollower  bool // the broker that is asked is not the leader; it does not know of epochs without records
+	Follower      bool  // replica id >= 0: reads to the log's end whatever the isolation
+	FromFollower  bool  // the broker that is asked is not the leader; it does not know of epochs without records
+	Broker        int32 // the broker that is asked, when it is not the leader: it knows of such an epoch if it led it
 	// CurrentLeaderEpoch and LastFetchedEpoch are the request's; -1 when absent.
 	CurrentLeaderEpoch int32
 	LastFetchedEpoch   int32
@@ -165,7 +166,7 @@ type Available struct {
 }
 
 // Available tells whether a waiting Fetch may be completed. start is what its first read returned; of o only Offset,
-// ReadCommitted, Follower, FromFollower and LastFetchedEpoch are used.
+// ReadCommitted, Follower, FromFollower, Broker and LastFetchedEpoch are used.
 func (l *Log) Available(start Position, o ReadOptions) Available {
 	if o.LastFetchedEpoch >= 0 {
 		if e := l.epochEndFor(o); e.EndOffset < 0 || e.Epoch == undefinedEpoch || diverges(e, o) {

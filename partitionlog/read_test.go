@@ -105,7 +105,7 @@ func TestDivergingEpoch(t *testing.T) {
 	t.Parallel()
 	l := newTestLog()
 	produce(t, l, t0, testRecords(3, t0)...)
-	l.NewLeaderEpoch(2)
+	l.NewLeaderEpoch(2, 1)
 	produce(t, l, t0, testRecords(3, t0)...)
 	read := func(offset int64, last int32) ReadResult {
 		return l.Read(ReadOptions{Offset: offset, MaxBytes: 1, First: true, CurrentLeaderEpoch: -1, LastFetchedEpoch: last})
@@ -131,19 +131,20 @@ func TestDivergingEpoch(t *testing.T) {
 	}
 	require.Equal(t, CodeOffsetOutOfRange, read(4, 3).Code, "an unknown epoch")
 
-	l.NewLeaderEpoch(3)
-	l.NewLeaderEpoch(4)
-	ask := func(leads bool, epoch int32) int16 {
-		return l.Read(ReadOptions{Offset: 6, MaxBytes: 1, CurrentLeaderEpoch: -1, LastFetchedEpoch: epoch, FromFollower: !leads}).Code
+	l.NewLeaderEpoch(3, 1)
+	l.NewLeaderEpoch(4, 2)
+	ask := func(broker, epoch int32) int16 {
+		return l.Read(ReadOptions{Offset: 6, MaxBytes: 1, CurrentLeaderEpoch: -1, LastFetchedEpoch: epoch, FromFollower: broker != 2, Broker: broker}).Code
 	}
-	require.Zero(t, ask(true, 4), "it leads")
-	require.Equal(t, CodeOffsetOutOfRange, ask(false, 4), "a follower learns of an epoch by its first record")
-	require.Equal(t, CodeOffsetOutOfRange, ask(false, 3), "also who led it: it has forgotten")
+	require.Zero(t, ask(2, 4), "it leads")
+	require.Equal(t, CodeOffsetOutOfRange, ask(1, 4), "a follower learns of an epoch by its first record")
+	require.Equal(t, CodeOffsetOutOfRange, ask(1, 3), "nor does it know the one that it led itself: the log has records, and so it forgot that when it followed")
+	require.Equal(t, CodeOffsetOutOfRange, ask(3, 3))
 	l.DeleteRecords(-1)
-	require.Zero(t, ask(false, 2), "where the log is empty it knows what it has had")
+	require.Zero(t, ask(3, 2), "where the log is empty it knows what it has had")
 	produce(t, l, t0, testRecords(1, t0)...)
-	require.Zero(t, ask(false, 4))
-	require.Zero(t, ask(false, 3), "the largest known one up to it is 2, and ends here")
+	require.Zero(t, ask(1, 4))
+	require.Zero(t, ask(1, 3), "the largest known one up to it is 2, and ends here")
 }
 
 func TestAvailable(t *testing.T) {

@@ -207,7 +207,7 @@ func (f *fetching) read(t *target, out *wire.FetchPartition, res *result, limit 
 // options are what the log must know to read, without limits.
 func (f *fetching) options(part *fetchsession.Partition, leads bool) partitionlog.ReadOptions {
 	return partitionlog.ReadOptions{
-		Offset: part.FetchOffset, ReadCommitted: f.committed, Follower: f.follower, FromFollower: !leads,
+		Offset: part.FetchOffset, ReadCommitted: f.committed, Follower: f.follower, FromFollower: !leads, Broker: f.r.node.id,
 		CurrentLeaderEpoch: -1, // checked before, since a follower of the partition must answer it too
 		LastFetchedEpoch:   part.LastFetchedEpoch,
 	}

@@ -104,7 +104,7 @@ func (p *partition) setState(s *partitionState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if old := p.state.Load(); s.epoch != old.epoch && s.leader >= 0 {
-		p.log.NewLeaderEpoch(s.epoch)
+		p.log.NewLeaderEpoch(s.epoch, s.leader)
 	}
 	p.state.Store(s)
 	p.holdHighWatermark()

@@ -283,7 +283,7 @@ func (c *Cluster) addTo(m *metadata, t *topic, assignments [][]int32) {
 		p.log = partitionlog.New(cfg, now, &p.random)
 		p.minISR = t.configs.MinInsyncReplicas
 		p.state.Store(newPartitionState(replicas, m))
-		p.log.NewLeaderEpoch(p.state.Load().epoch)
+		p.log.NewLeaderEpoch(p.state.Load().epoch, p.state.Load().leader)
 		p.holdHighWatermark()
 		t.partitions = append(t.partitions, p)
 	}
