@@ -17,7 +17,6 @@ var settings = map[string]string{
 	"transaction.state.log.num.partitions":  "4",
 	"group.initial.rebalance.delay.ms":      "0",
 	"group.consumer.assignment.interval.ms": "0",
-	"broker.session.timeout.ms":             "120000", // a busy machine must not part Apache Kafka from its controller: leader epochs would move
 }
 
 // startOurs starts the fakekafka that is compared. It says nothing of requests that it doesn't serve: their connections are

@@ -1,6 +1,6 @@
 // Command sidebyside sends the same random requests to a live Apache Kafka and to fakekafka, and compares the answers.
 //
-//	clienttests/reference/apache-kafka/start.sh DIR 29092 group.consumer.assignment.interval.ms=0 broker.session.timeout.ms=120000 &
+//	clienttests/reference/apache-kafka/start.sh DIR 29092 group.consumer.assignment.interval.ms=0 &
 //	go run ./clienttests/sidebyside -kafka 127.0.0.1:29092 [-areas classic,log] [-n 20] [-for 60s] [-seed 1] [-v]
 //
 // fakekafka is started by the program itself, with Kafka's timings. An area (area_*.go) is a kind of sequence: some thirty requests on
