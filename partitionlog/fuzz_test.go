@@ -84,7 +84,10 @@ func cannotBeRewritten(b Batch, records []Record) bool {
 			return true
 		}
 	}
-	return b.ProducerID() != noProducerID && (b.ProducerEpoch() == noProducerEpoch || b.BaseSequence() < 0)
+	if b.ProducerID() == noProducerID {
+		return b.Transactional()
+	}
+	return b.ProducerEpoch() == noProducerEpoch || b.BaseSequence() < 0
 }
 
 // checkScans holds the quick walks over records, uncompressed and compressed, to the general one.
