@@ -55,14 +55,10 @@ func (co *coordinator) noticeGone() {
 			c.shut("the client closed it")
 		}
 	}
-	for _, p := range co.order {
-		sh := co.shards[p]
-		for _, w := range co.sortedWaiting(sh) {
-			if c, ok := w.voice.(*conn); ok && !c.open() {
-				co.release(w)
-			}
-		}
-	}
+	co.releaseWhere(func(_ *shard, w *waitingRequest) bool {
+		c, ok := w.voice.(*conn)
+		return ok && !c.open()
+	})
 }
 
 // busyMachine is how long the machine may keep this process from running without a timer firing that waits for a client's answer.

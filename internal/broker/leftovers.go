@@ -24,9 +24,7 @@ func (c *Cluster) StillConnected(patience time.Duration) []string {
 		select {
 		case <-cn.done:
 		case <-limit:
-			select {
-			case <-cn.done:
-			default:
+			if cn.open() {
 				left = append(left, fmt.Sprintf("%q (%s)", cn.clientID(), cn.nc.RemoteAddr()))
 			}
 		}

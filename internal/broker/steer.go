@@ -184,14 +184,9 @@ func (c *Cluster) stopClient(p *pause, twice string) error {
 	}
 	ok := c.loop.do(func() {
 		c.historyAdd(EventPaused, p.client, p.gate.Name)
-		for _, sp := range c.groups.order {
-			sh := c.groups.shards[sp]
-			for _, w := range c.groups.sortedWaiting(sh) {
-				if w.voice != nil && p.stops(w.client.ID, sh.node, wire.Heartbeat) {
-					c.groups.release(w)
-				}
-			}
-		}
+		c.groups.releaseWhere(func(sh *shard, w *waitingRequest) bool {
+			return w.voice != nil && p.stops(w.client.ID, sh.node, wire.Heartbeat)
+		})
 	})
 	if !ok {
 		return errClosed
