@@ -1,8 +1,6 @@
 package broker
 
 import (
-	"regexp"
-
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/internal/wire"
@@ -12,14 +10,25 @@ import (
 //   v3: flexible; the client's software name and version.
 //   v4: features may have minimum 0 in the answer.
 
-// softwareName is the form KIP-511 asks of a client's software name and version.
-var softwareName = regexp.MustCompile(`^[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?$`)
+// softwareName tells whether a client's software name or version has the form that KIP-511 asks for: letters and digits of ASCII, with hyphens and points
+// between them. Every connection asks it twice, so it is no regular expression.
+func softwareName(s string) bool {
+	for i, c := range []byte(s) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
+		case (c == '-' || c == '.') && 0 < i && i < len(s)-1:
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
 
 func (r *request) apiVersions() (answer, error) {
 	req := r.body.(*kmsg.ApiVersionsRequest)
 	resp := req.ResponseKind().(*kmsg.ApiVersionsResponse)
 	if r.version >= 3 {
-		if !softwareName.MatchString(req.ClientSoftwareName) || !softwareName.MatchString(req.ClientSoftwareVersion) {
+		if !softwareName(req.ClientSoftwareName) || !softwareName(req.ClientSoftwareVersion) {
 			resp.ErrorCode = int16(wire.InvalidRequest)
 			return resp, nil
 		}
@@ -43,7 +52,10 @@ func (r *request) apiVersions() (answer, error) {
 
 func (r *request) features(resp *kmsg.ApiVersionsResponse) {
 	resp.FinalizedFeaturesEpoch = r.cluster.meta.Load().version
-	for _, f := range wire.Features() {
+	features := wire.Features()
+	resp.SupportedFeatures = make([]kmsg.ApiVersionsResponseSupportedFeature, 0, len(features))
+	resp.FinalizedFeatures = make([]kmsg.ApiVersionsResponseFinalizedFeature, 0, len(features))
+	for _, f := range features {
 		if r.version >= 4 || f.Min > 0 { // v3 clients choke on a minimum of 0 (KAFKA-17011)
 			s := kmsg.NewApiVersionsResponseSupportedFeature()
 			s.Name, s.MinVersion, s.MaxVersion = f.Name, f.Min, f.Max

@@ -29,7 +29,6 @@ type conn struct {
 	frames *wire.FrameReader
 	header wire.Header
 	fetch  wire.FetchEncoder
-	out    []byte
 	mute   time.Duration // after the next answer nothing is read for so long: the client is over a quota
 
 	underway *underway // answers that travel; nil while the link is fast
@@ -315,8 +314,11 @@ func (r *request) run(fn handler) (a answer, err error) {
 // which are large every time, quote no text of its own.
 const quotable = 8 << 10
 
-// firstAnswer is room for what a client asks first, ApiVersions.
-const firstAnswer = 1 << 10
+// answers lends the buffers in which answers are encoded, for the time of a write: a test has many connections, of which few write at once.
+var answers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
+
+// largestLent is the size from which on a buffer isn't kept: one large answer must not stay in memory.
+const largestLent = 64 << 10
 
 // write sends an answer.
 func (c *conn) write(a answer) error {
@@ -331,13 +333,11 @@ func (c *conn) write(a answer) error {
 		_, err := parts.WriteTo(c.nc)
 		return err
 	case kmsg.Response:
-		if c.out == nil {
-			c.out = make([]byte, 0, firstAnswer)
-		}
-		c.out = wire.AppendResponse(c.out[:0], c.header.CorrelationID, a)
-		_, err := c.nc.Write(c.out)
-		if cap(c.out) > 1<<16 {
-			c.out = nil // one large answer must not be kept for the life of the connection
+		buf := answers.Get().(*[]byte)
+		*buf = wire.AppendResponse((*buf)[:0], c.header.CorrelationID, a)
+		_, err := c.nc.Write(*buf)
+		if cap(*buf) <= largestLent {
+			answers.Put(buf)
 		}
 		return err
 	default:

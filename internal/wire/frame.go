@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// readAhead is a connection's buffer: most requests come whole in one read of it.
-	readAhead = 4 << 10
+	// readAhead is a connection's buffer: most requests, of a record of 1 KiB too, come whole in one read of it.
+	readAhead = 2 << 10
 	// firstStep is how much of an announced frame is allocated for a stranger.
 	firstStep = 16 << 10
 	// maxTrust bounds what is allocated at once for a connection whose last frame was large.
