@@ -4,7 +4,7 @@ import (
 	"context"
 	"net"
 
-	"github.com/fakekafka/fakekafka/internal/broker"
+	"github.com/fakekafka/fakekafka/internal/memnet"
 )
 
 // nowhere is the address of brokers that listen on no socket. A client without the dialer must not find somebody else's broker: this name is reserved never to resolve.
@@ -15,7 +15,7 @@ const nowhere = "fakekafka.invalid:0"
 // (kgo.Dialer) and segmentio/kafka-go (Dialer.DialFunc, Transport.Dial) run there; sarama does not, as it waits on locks and on a ticker that is made outside.
 func InMemoryNetwork() Option {
 	return func(o *options) error {
-		o.memory = broker.NewMemoryNetwork()
+		o.memory = memnet.New()
 		o.broker.Network = o.memory
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fakekafka/fakekafka/assignors"
 	"github.com/fakekafka/fakekafka/internal/broker"
+	"github.com/fakekafka/fakekafka/internal/memnet"
 )
 
 // Option is a setting of [Start] and [New]. A bad one makes them fail at once, naming itself.
@@ -19,7 +20,7 @@ type Option func(*options) error
 type options struct {
 	broker    broker.Options
 	noLeaks   bool
-	memory    *broker.MemoryNetwork // nil: TCP
+	memory    *memnet.Network // nil: TCP
 	waitLimit time.Duration
 	ignored   map[string]bool // API names that may be asked for though they aren't served
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/fakekafka/fakekafka/internal/memnet"
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestFastForwardAfterClose(t *testing.T) {
 	t.Parallel()
 	instance := "i-1"
-	network := NewMemoryNetwork()
+	network := memnet.New()
 	for name, o := range map[string]Options{"socket": {}, "memory": {Network: network}} {
 		t.Run(name, func(t *testing.T) {
 			k := startCluster(t, o)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/memnet"
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
@@ -366,8 +367,8 @@ func (c *conn) open() bool {
 // closedByPeer tells whether the client has closed the connection and all that it sent is read.
 func (c *conn) closedByPeer() bool {
 	switch nc := c.nc.(type) {
-	case *memConn:
-		return nc.ended()
+	case *memnet.Conn:
+		return nc.Ended()
 	case syscall.Conn:
 		return endOfInput(nc)
 	}

@@ -54,12 +54,13 @@ var exceptions = map[string]string{}
 // what a package may import and doesn't fails the test as well.
 var mayImport = map[string][]string{
 	"cmd":               {"fakekafka"},
-	"fakekafka":         {"internal/broker", "internal/wire", "groups", "fetchsession", "partitionlog", "assignors"},
-	"internal/broker":   {"internal/wire", "internal/config", "groups", "transactions", "fetchsession", "partitionlog", "assignors"},
+	"fakekafka":         {"internal/broker", "internal/memnet", "internal/wire", "groups", "fetchsession", "partitionlog", "assignors"},
+	"internal/broker":   {"internal/memnet", "internal/wire", "internal/config", "groups", "transactions", "fetchsession", "partitionlog", "assignors"},
 	"internal/config":   {"internal/wire"}, // an unknown setting has an error code
 	"internal/wire":     {"internal/javatext"},
 	"internal/javatext": {},
 	"internal/records":  {},
+	"internal/memnet":   {},
 	"groups":            {"assignors", "internal/records", "internal/javatext"}, // the names in a member's subscription
 	"transactions":      {},
 	"fetchsession":      {},

@@ -1,4 +1,4 @@
-package broker
+package memnet_test
 
 import (
 	"bytes"
@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/fakekafka/fakekafka/partitionlog"
+	"github.com/fakekafka/fakekafka/internal/memnet"
 )
 
-func memPair(t *testing.T) (client, server net.Conn) {
-	n := NewMemoryNetwork()
+func pair(t *testing.T) (client, server net.Conn) {
+	n := memnet.New()
 	l, err := n.Listen("127.0.0.1:0")
 	require.NoError(t, err)
 	accepted := make(chan net.Conn, 1)
@@ -33,8 +33,8 @@ func memPair(t *testing.T) (client, server net.Conn) {
 	return client, server
 }
 
-func TestMemoryConnCarriesWhatIsWritten(t *testing.T) {
-	client, server := memPair(t)
+func TestConnCarriesWhatIsWritten(t *testing.T) {
+	client, server := pair(t)
 	sent := bytes.Repeat([]byte("fakekafka!"), 200_000) // many times the buffer
 	var g errgroup.Group
 	g.Go(func() error {
@@ -48,8 +48,8 @@ func TestMemoryConnCarriesWhatIsWritten(t *testing.T) {
 	require.True(t, bytes.Equal(sent, got))
 }
 
-func TestMemoryConnEnds(t *testing.T) {
-	client, server := memPair(t)
+func TestConnEnds(t *testing.T) {
+	client, server := pair(t)
 	_, err := client.Write([]byte("last words"))
 	require.NoError(t, err)
 	require.NoError(t, client.Close())
@@ -62,9 +62,9 @@ func TestMemoryConnEnds(t *testing.T) {
 	require.ErrorIs(t, err, net.ErrClosed)
 }
 
-func TestMemoryConnDeadlines(t *testing.T) {
+func TestConnDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client, server := memPair(t)
+		client, server := pair(t)
 		began := time.Now()
 		require.NoError(t, client.SetReadDeadline(began.Add(time.Minute)))
 		_, err := client.Read(make([]byte, 1))
@@ -75,9 +75,9 @@ func TestMemoryConnDeadlines(t *testing.T) {
 
 		// A full buffer makes a writer wait.
 		require.NoError(t, client.SetWriteDeadline(time.Now().Add(time.Second)))
-		n, err := client.Write(make([]byte, pipeBuffer+1))
+		n, err := client.Write(make([]byte, memnet.PipeBuffer+1))
 		require.ErrorAs(t, err, &timeout)
-		require.Equal(t, pipeBuffer, n)
+		require.Equal(t, memnet.PipeBuffer, n)
 
 		// A deadline taken back wakes who waits for the old one, and data ends the wait.
 		require.NoError(t, server.SetReadDeadline(time.Time{}))
@@ -90,8 +90,8 @@ func TestMemoryConnDeadlines(t *testing.T) {
 	})
 }
 
-func TestMemoryNetworkAddresses(t *testing.T) {
-	n := NewMemoryNetwork()
+func TestAddresses(t *testing.T) {
+	n := memnet.New()
 	l, err := n.Listen("127.0.0.1:0")
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:9092", l.Addr().String())
@@ -112,21 +112,4 @@ func TestMemoryNetworkAddresses(t *testing.T) {
 	cancel()
 	_, err = n.DialContext(ctx, l.Addr().String()) // nobody accepts
 	require.ErrorIs(t, err, context.Canceled)
-}
-
-// Scratch memory for zstd has channels inside, which belong to the bubble that they are made in.
-func TestBubblesShareNothing(t *testing.T) {
-	for range 2 {
-		synctest.Test(t, func(t *testing.T) {
-			c := startCluster(t, Options{
-				Network: NewMemoryNetwork(),
-				Topics:  []TopicSpec{{Name: "orders", Partitions: 1, Configs: map[string]string{"compression.type": "zstd"}}},
-			})
-			_, err := c.ProduceTo("orders", 0, []partitionlog.Record{{Value: bytes.Repeat([]byte("x"), 10_000)}})
-			require.NoError(t, err)
-			recs, _, err := c.ReadLog("orders", 0, 0)
-			require.NoError(t, err)
-			require.Len(t, recs, 1)
-		})
-	}
 }
