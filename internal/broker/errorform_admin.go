@@ -11,6 +11,18 @@ import (
 // adminErrorForm is errorForm for the requests of administrators, of transactions and of brokers among themselves; nil for others.
 // text stands where the API has a message.
 func adminErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Response {
+	for _, form := range []func(kmsg.Request, wire.Code, string) kmsg.Response{
+		topicErrorForm, replicaErrorForm, clusterErrorForm, configErrorForm, securityErrorForm,
+	} {
+		if resp := form(body, code, text); resp != nil {
+			return resp
+		}
+	}
+	return transactionErrorForm(body, code)
+}
+
+// topicErrorForm: what topics there are.
+func topicErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Response {
 	switch req := body.(type) {
 	case *kmsg.MetadataRequest:
 		return metadataError(req, code)
@@ -46,6 +58,13 @@ func adminErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respons
 			resp.Topics = append(resp.Topics, t)
 		}
 		return resp
+	}
+	return nil
+}
+
+// replicaErrorForm: where the replicas of partitions are, and who leads.
+func replicaErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Response {
+	switch req := body.(type) {
 	case *kmsg.ElectLeadersRequest:
 		resp := req.ResponseKind().(*kmsg.ElectLeadersResponse)
 		if len(req.Topics) == 0 || !aboutPartition(code) {
@@ -91,16 +110,7 @@ func adminErrorForm(body kmsg.Request, code wire.Code, text string) kmsg.Respons
 	case *kmsg.AlterReplicaLogDirsRequest:
 		return alterLogDirsAnswer(req, func(_, _ string, _ int32) wire.Code { return code })
 	}
-	if resp := clusterErrorForm(body, code, text); resp != nil {
-		return resp
-	}
-	if resp := configErrorForm(body, code, text); resp != nil {
-		return resp
-	}
-	if resp := securityErrorForm(body, code, text); resp != nil {
-		return resp
-	}
-	return transactionErrorForm(body, code)
+	return nil
 }
 
 // aboutPartition tells of an error of an election or a reassignment whether it is one of a partition, and leaves the request as a whole without one.
