@@ -62,6 +62,8 @@ func (r *request) metadata() (answer, error) {
 			code = wire.InvalidTopicException
 		} else if r.autoCreates(req) {
 			create = append(create, name)
+		} else {
+			r.cluster.strays.add(r.client, name)
 		}
 		t := unknownTopic(&name, [16]byte{}, code)
 		t.IsInternal = isInternal(name)

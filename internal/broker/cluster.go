@@ -73,6 +73,7 @@ type Cluster struct {
 	memory    memoryBound
 	rules     rules
 	pauses    pauses
+	strays    strays
 	watchers  watchers
 	// codecs are scratch memory for looking into compressed batches. They have channels inside, and so belong to one cluster: a synctest
 	// bubble can't use those of another one.

@@ -32,6 +32,7 @@ type coordinator struct {
 	// What the test has ordered for groups. A coordinator that takes a group over obeys it, too.
 	holds    map[string][]groups.Step
 	expected map[string]expectation
+	missed   map[string]Expectation // of those whose limit passed, the last one of a group
 	// steering is what the test has asked of the groups of a partition whose coordinator is moving.
 	steering map[int32]groups.Steering
 }
@@ -87,6 +88,8 @@ func (w *waitingRequest) tell(resp kmsg.Response) {
 
 // voice is who speaks for a member: a connection, or a script.
 type voice interface {
+	// clientID is the client id under which it speaks.
+	clientID() string
 	// alive tells whether the member's heartbeats come through: it is connected, not paused, and its heartbeat does not stand at a hold.
 	alive() bool
 	// acts tells whether it may still do something by itself.
@@ -94,7 +97,7 @@ type voice interface {
 }
 
 func newCoordinator(c *Cluster) *coordinator {
-	co := &coordinator{c: c, holds: map[string][]groups.Step{}, expected: map[string]expectation{}, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}, voices: map[memberKey]voice{}, steering: map[int32]groups.Steering{}}
+	co := &coordinator{c: c, holds: map[string][]groups.Step{}, expected: map[string]expectation{}, missed: map[string]Expectation{}, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}, voices: map[memberKey]voice{}, steering: map[int32]groups.Steering{}}
 	co.config = co.readConfig()
 	co.consumerProtocol = co.config.ConsumerProtocol
 	return co
@@ -300,9 +303,13 @@ func (co *coordinator) apply(now time.Time, sh *shard, e groups.Effects) {
 		}
 	}
 	for _, ev := range e.Events {
+		co.noteVoice(&ev)
 		co.c.history.add(ev)
-		co.noteVoice(ev)
-		if ev.Kind == groups.EventExpectationMet || ev.Kind == groups.EventExpectationLimit {
+		switch ev.Kind {
+		case groups.EventExpectationLimit:
+			co.missed[ev.Group] = Expectation{co.expected[ev.Group].n, ev.Cause}
+			delete(co.expected, ev.Group)
+		case groups.EventExpectationMet:
 			delete(co.expected, ev.Group)
 		}
 		co.scripts.see(ev)

@@ -57,6 +57,7 @@ func (c *Cluster) ReleaseGroup(group string, step groups.Step) error {
 func (c *Cluster) ExpectMembers(group string, n int, limit time.Duration) error {
 	err := c.SteerGroup(group, func(now time.Time, s *groups.Shard) (groups.Effects, error) {
 		c.groups.expected[group] = expectation{n, limit}
+		delete(c.groups.missed, group)
 		return s.ExpectMembers(now, group, n, limit), nil
 	})
 	if err == nil && c.clock.manual {

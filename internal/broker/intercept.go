@@ -148,6 +148,16 @@ func (c *Cluster) idleRule(r *Rule) string {
 	return text
 }
 
+// WhyIdle says of a rule that it has not acted, and why as far as that is known; "" where it has.
+func (c *Cluster) WhyIdle(r *Rule) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.acted > 0 {
+		return ""
+	}
+	return c.whyIdle(r)
+}
+
 func (c *Cluster) whyIdle(r *Rule) string {
 	text := r.Name + " never acted on a request"
 	if r.matched > 0 {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -221,10 +222,21 @@ func CheckTopicSettingName(name string) error {
 
 // nearest finds the setting someone mistyped, "" if none is like it.
 func nearest(all *defs, name string) string {
+	return Nearest(strings.ToLower(name), func(yield func(string) bool) {
+		for _, d := range all.sorted {
+			if !yield(d.name) {
+				return
+			}
+		}
+	})
+}
+
+// Nearest is the name that someone mistyped: the one that is fewer than three edits away; "" if none is.
+func Nearest(name string, all iter.Seq[string]) string {
 	best, limit := "", 3
-	for _, d := range all.sorted {
-		if n := distance(strings.ToLower(name), d.name, limit); n < limit {
-			best, limit = d.name, n
+	for other := range all {
+		if n := distance(name, other, limit); n < limit {
+			best, limit = other, n
 		}
 	}
 	return best

@@ -1,0 +1,106 @@
+package broker
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// ClientTrace is what a client has asked for so far, for messages to a test that waits for it.
+type ClientTrace struct {
+	Client    string
+	Sent      []wire.Key // which requests, in the order of the first of each
+	Joins     []string   // groups that it asked to join
+	Groups    []string   // groups that it asked about otherwise: first for their coordinator
+	Unknown   []string   // topics that it asked for and that there aren't
+	Connected bool
+}
+
+// ClientTraces are those of all clients, and of scripted members, in the order in which they came.
+func (c *Cluster) ClientTraces() []*ClientTrace {
+	var order []*ClientTrace
+	traces := map[string]*ClientTrace{}
+	_, requests := c.Requests(RequestQuery{Key: AnyKey})
+	note := func(list *[]string, name string) {
+		if name != "" && !slices.Contains(*list, name) {
+			*list = append(*list, name)
+		}
+	}
+	for i := range requests {
+		e := &requests[i]
+		t := traces[e.Client]
+		if t == nil {
+			t = &ClientTrace{Client: e.Client}
+			traces[e.Client], order = t, append(order, t)
+		}
+		if !slices.Contains(t.Sent, e.Key) {
+			t.Sent = append(t.Sent, e.Key)
+		}
+		if e.Key == wire.JoinGroup || e.Key == wire.ConsumerGroupHeartbeat {
+			note(&t.Joins, e.Group)
+		} else {
+			note(&t.Groups, e.Group)
+		}
+	}
+	for _, n := range c.nodes {
+		for _, cn := range n.connections() {
+			if t := traces[cn.clientID()]; t != nil {
+				t.Connected = true
+			}
+		}
+	}
+	topics := c.meta.Load().topics
+	for _, s := range c.strays.all() {
+		if t := traces[s.client]; t != nil && topics[s.topic] == nil {
+			t.Unknown = append(t.Unknown, s.topic)
+		}
+	}
+	return order
+}
+
+// stray is that a client asked for a topic that there wasn't.
+type stray struct{ client, topic string }
+
+// maxStrays bounds what is remembered of it, whatever clients ask for.
+const maxStrays = 64
+
+// strays are the first of them.
+type strays struct {
+	mu   sync.Mutex
+	seen map[stray]int // their order
+}
+
+func (ss *strays) add(client, topic string) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	s := stray{firstBytes(client), topic}
+	if _, known := ss.seen[s]; known || len(ss.seen) >= maxStrays {
+		return
+	}
+	if ss.seen == nil {
+		ss.seen = map[stray]int{}
+	}
+	ss.seen[s] = len(ss.seen)
+}
+
+func (ss *strays) all() []stray {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	return slices.SortedFunc(maps.Keys(ss.seen), func(a, b stray) int { return ss.seen[a] - ss.seen[b] })
+}
+
+// Expectation is an ExpectMembers for messages.
+type Expectation struct {
+	N      int
+	Missed string // how it was missed; "": it waits still
+}
+
+// Expected is a group's ExpectMembers that has not been met; N is 0 where there is none. On the loop.
+func (c *Cluster) Expected(group string) Expectation {
+	if e, ok := c.groups.expected[group]; ok {
+		return Expectation{N: e.n}
+	}
+	return c.groups.missed[group]
+}
