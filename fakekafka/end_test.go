@@ -204,7 +204,7 @@ func TestHoldsSayWhatStandsThere(t *testing.T) {
 	k.Join("billing", fakekafka.Member{Topics: []string{"orders"}})
 	require.NoError(t, barrier.Reached(t.Context()))
 	require.Panics(t, func() { g.Hold(fakekafka.Assign).Await(tb) })
-	require.Contains(t, tb.errors(), "it is a step of groups of the consumer protocol, this one's is classic")
+	require.Contains(t, tb.errors(), "Assign is a step of groups of the consumer protocol, this one's is classic")
 	require.Contains(t, tb.end(), `Group("billing").Hold(JoinBarrier) still holds: group billing. Release it`)
 }
 

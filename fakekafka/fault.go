@@ -302,9 +302,6 @@ func (h *Hold) standing() (bool, string) {
 		if h.k.b.HeldAt(h.group.id, groupsStep(h.step)) {
 			return true, "group " + h.group.id
 		}
-		if s, ok := h.k.b.GroupState(h.group.id); ok && h.step.only() != "" && s.Protocol != h.step.only() {
-			return false, fmt.Sprintf("nothing stands there; it is a step of groups of the %s protocol, this one's is %s", h.step.only(), s.Protocol)
-		}
 		return false, "nothing stands there"
 	}
 	w := h.gate.Waiting()
@@ -321,7 +318,13 @@ func (h *Hold) Reached(ctx context.Context) error {
 	}
 	err := h.k.await(ctx, "something that stands at "+h.Name(), h.standing)
 	if err != nil && h.group != nil {
-		return h.group.failed(err)
+		return h.group.unmet(fmt.Errorf("%w%s", err, h.unreached()), 1)
+	}
+	if err != nil {
+		err = fmt.Errorf("fakekafka: %w", err)
+		if why := h.k.b.WhyIdle(h.rule); why != "" {
+			err = fmt.Errorf("%w\n    %s", err, why)
+		}
 	}
 	return err
 }

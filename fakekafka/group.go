@@ -68,9 +68,7 @@ func (g *Group) failed(err error) error {
 		}
 		stopped += "\n    scripted member " + s
 	}
-	for _, s := range g.k.b.Disturbances() {
-		stopped += "\n    " + s
-	}
+	stopped += lines(g.k.b.Disturbances())
 	return &groupError{g, fmt.Errorf("fakekafka: group %s: %w%s\n%s", g.id, err, stopped, g.recent(events, 0)), len(events)}
 }
 
@@ -125,7 +123,7 @@ func (g *Group) Stable(ctx context.Context, n int) error {
 	if err := g.nameless(); err != nil {
 		return g.failed(fmt.Errorf("wanted a stable group: %w", err))
 	}
-	return g.failed(g.k.await(ctx, "a stable group of "+count(n, "member"), func() (bool, string) { return g.stable(n) }))
+	return g.unmet(g.k.await(ctx, "a stable group of "+count(n, "member"), func() (bool, string) { return g.stable(n) }), n)
 }
 
 // AwaitStable waits until the group is stable with n members: every one of them has what it shall have, and knows it. It says nothing about

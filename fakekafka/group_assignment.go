@@ -12,7 +12,7 @@ import (
 	"github.com/fakekafka/fakekafka/internal/broker"
 )
 
-// Assignment says who owns what: member, topic, partitions. Members are named by client id, or by group.instance.id or member id where that is
+// Assignment says who owns what: member, topic, partitions. Members are named as in [Group.Member]: by client id, or by group.instance.id or member id where that is
 // what the test gives.
 type Assignment map[string]map[string][]int32
 
@@ -42,12 +42,14 @@ func memberNames(s GroupState) map[string]string {
 	return names
 }
 
+func (want Assignment) members() []string { return slices.Sorted(maps.Keys(want)) }
+
 // matches compares what is wanted with the group; saw is a diff, a line a member.
 func (want Assignment) matches(s GroupState) (bool, string) {
 	ok := true
 	var lines []string
 	used := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(want)) {
+	for _, name := range want.members() {
 		m, err := broker.ResolveMember(s, name)
 		if err != nil {
 			ok = false
@@ -94,7 +96,7 @@ func (g *Group) Assigned(ctx context.Context, want Assignment) error {
 	if err := g.nameless(); err != nil {
 		return g.failed(fmt.Errorf("wanted an assignment: %w", err))
 	}
-	return g.failed(g.k.await(ctx, "this assignment", g.hasAssignment(want)))
+	return g.unmet(g.k.await(ctx, "this assignment", g.hasAssignment(want)), 0, want.members()...)
 }
 
 // AwaitAssignment waits until the group is stable with just this assignment; members not named must not be there.
@@ -106,7 +108,7 @@ func (g *Group) AwaitAssignment(tb testing.TB, want Assignment) {
 // RequireAssignment fails the test, with a diff and the group's timeline, unless the group is stable with just this assignment now.
 func (g *Group) RequireAssignment(tb testing.TB, want Assignment) {
 	tb.Helper()
-	check(tb, g.failed(g.k.now("this assignment", g.hasAssignment(want))))
+	check(tb, g.unmet(g.k.now("this assignment", g.hasAssignment(want)), 0, want.members()...))
 }
 
 // Owner names the member that owns a partition now, by client id (by member id where two share a client id); ok is false where nobody does.
@@ -169,7 +171,8 @@ func (g *Group) hasOwner(topic string, partition int32, member string) func() (b
 			return false, "no such group"
 		}
 		owner, owned := ownerIn(s, topic, partition)
-		if owned && (owner.ClientID == member || owner.InstanceID == member && member != "" || owner.ID == member) {
+		called := broker.MembersCalled(s, member)
+		if owned && len(called) == 1 && called[0].ID == owner.ID {
 			return true, ""
 		}
 		saw := "nobody owns it"
@@ -177,10 +180,11 @@ func (g *Group) hasOwner(topic string, partition int32, member string) func() (b
 			saw = memberLabel(owner) + " owns it"
 		}
 		saw += g.misnamed(topic, partition)
-		if !slices.ContainsFunc(s.Members, func(m MemberState) bool {
-			return m.ClientID == member || m.InstanceID == member && member != "" || m.ID == member
-		}) {
-			saw += fmt.Sprintf("; no member is called %q", member)
+		switch n := len(called); {
+		case n == 0:
+			saw += fmt.Sprintf("; no member is called %q%s", member, broker.TakenOver(s, member))
+		case n > 1:
+			saw += fmt.Sprintf("; %d members are called %q: name one by its instance id or member id", n, member)
 		}
 		return false, saw + ": " + summary(s)
 	}
@@ -196,7 +200,7 @@ func (g *Group) Owned(ctx context.Context, topic string, partition int32, member
 	case member == "":
 		return g.failed(fmt.Errorf("wanted %s-%d owned by a member without a name: give its client id, instance id or member id", topic, partition))
 	}
-	return g.failed(g.k.await(ctx, fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)))
+	return g.unmet(g.k.await(ctx, fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)), 1, member)
 }
 
 // AwaitOwner waits until a member, named by client id, instance id or member id, owns a partition.
@@ -208,13 +212,13 @@ func (g *Group) AwaitOwner(tb testing.TB, topic string, partition int32, member 
 // RequireOwner fails the test unless the member owns the partition now.
 func (g *Group) RequireOwner(tb testing.TB, topic string, partition int32, member string) {
 	tb.Helper()
-	check(tb, g.failed(g.k.now(fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member))))
+	check(tb, g.unmet(g.k.now(fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)), 1, member))
 }
 
 // RequireBalanced fails the test unless the members' numbers of partitions differ by at most one.
 func (g *Group) RequireBalanced(tb testing.TB) {
 	tb.Helper()
-	check(tb, g.failed(g.k.now("partitions spread evenly", func() (bool, string) {
+	check(tb, g.unmet(g.k.now("partitions spread evenly", func() (bool, string) {
 		s, ok := g.k.b.GroupState(g.id)
 		if !ok {
 			return false, "no such group"
@@ -231,5 +235,5 @@ func (g *Group) RequireBalanced(tb testing.TB) {
 			most = max(most, n)
 		}
 		return most-least <= 1, summary(s)
-	})))
+	}), 1))
 }

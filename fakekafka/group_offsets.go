@@ -53,7 +53,7 @@ func (g *Group) CommittedAt(ctx context.Context, topic string, partition int32, 
 	case offset < 0:
 		return g.failed(fmt.Errorf("wanted %s-%d committed up to offset %d: give a number from 0 on", topic, partition, offset))
 	}
-	return g.failed(g.k.await(ctx, fmt.Sprintf("%s-%d committed up to offset %d", topic, partition, offset), g.hasCommitted(topic, partition, offset)))
+	return g.unmet(g.k.await(ctx, fmt.Sprintf("%s-%d committed up to offset %d", topic, partition, offset), g.hasCommitted(topic, partition, offset)), 1)
 }
 
 // AwaitCommitted waits until the group's committed offset of a partition is at least offset: the next record to be read, as Kafka counts it.
@@ -65,14 +65,14 @@ func (g *Group) AwaitCommitted(tb testing.TB, topic string, partition int32, off
 // RequireCommitted fails the test unless the committed offset of a partition is exactly offset now.
 func (g *Group) RequireCommitted(tb testing.TB, topic string, partition int32, offset int64) {
 	tb.Helper()
-	check(tb, g.failed(g.k.now(fmt.Sprintf("%s-%d committed at offset %d", topic, partition, offset), func() (bool, string) {
+	check(tb, g.unmet(g.k.now(fmt.Sprintf("%s-%d committed at offset %d", topic, partition, offset), func() (bool, string) {
 		s, _ := g.k.b.GroupState(g.id)
 		have, ok := committedIn(s, topic, partition)
 		if !ok {
 			return false, "no committed offset" + g.misnamed(topic, partition)
 		}
 		return have == offset, g.offsetText(topic, partition, have)
-	})))
+	}), 1))
 }
 
 // Lag is how many records the group has still to commit: over every partition that it has committed, or that a member owns or subscribes to by name, the log's
@@ -142,13 +142,13 @@ func (g *Group) LagAtMost(ctx context.Context, n int64) error {
 	if n < 0 {
 		return g.failed(fmt.Errorf("wanted a lag of at most %d: give a number from 0 on", n))
 	}
-	return g.failed(g.k.await(ctx, fmt.Sprintf("a lag of at most %d", n), func() (bool, string) {
+	return g.unmet(g.k.await(ctx, fmt.Sprintf("a lag of at most %d", n), func() (bool, string) {
 		if _, ok := g.k.b.GroupState(g.id); !ok {
 			return false, "no such group"
 		}
 		lag, saw := g.lag()
 		return lag <= n, saw
-	}))
+	}), 1)
 }
 
 // AwaitLag waits until the group's lag is at most n; 0 is "everything is committed".
@@ -160,11 +160,11 @@ func (g *Group) AwaitLag(tb testing.TB, n int64) {
 // RequireLag fails the test unless the group's lag is exactly n now. A group that doesn't exist lags behind everything.
 func (g *Group) RequireLag(tb testing.TB, n int64) {
 	tb.Helper()
-	check(tb, g.failed(g.k.now(fmt.Sprintf("a lag of %d", n), func() (bool, string) {
+	check(tb, g.unmet(g.k.now(fmt.Sprintf("a lag of %d", n), func() (bool, string) {
 		if _, ok := g.k.b.GroupState(g.id); !ok {
 			return false, "no such group"
 		}
 		lag, saw := g.lag()
 		return lag == n, saw
-	})))
+	}), 1))
 }

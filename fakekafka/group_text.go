@@ -69,6 +69,14 @@ func step(m MemberState) int {
 	return 0
 }
 
+// lines are texts for a message, each on a line of its own.
+func lines(texts []string) (out string) {
+	for _, text := range texts {
+		out += "\n    " + text
+	}
+	return out
+}
+
 func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -216,7 +216,7 @@ func (g *Group) judged() error {
 	if len(g.History()) > 0 {
 		return nil
 	}
-	return g.failed(errors.New("wanted a history to judge; there was: no such group"))
+	return g.unmet(errors.New("wanted a history to judge; there was: no such group"), 1)
 }
 
 // RequireNoDoubleOwner fails the test if ever, over the whole history, a partition was given to a member while another still owned it; and where the group has no history.

@@ -56,7 +56,7 @@ func (q *RequestQuery) From(client string) *RequestQuery {
 	return q
 }
 
-// Group takes only requests of members of this group.
+// Group takes only requests of members of this group, and those that look for its coordinator.
 func (q *RequestQuery) Group(id string) *RequestQuery {
 	if id == "" {
 		q.refuse("Group: ", errNamesNothing)

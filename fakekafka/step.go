@@ -2,6 +2,7 @@ package fakekafka
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -81,17 +82,6 @@ func groupsStep(s Step) groups.Step {
 	return ""
 }
 
-// only is the protocol that has a step inside the coordinator.
-func (s Step) only() string {
-	switch s {
-	case JoinBarrier:
-		return "classic"
-	case Assign:
-		return "consumer"
-	}
-	return ""
-}
-
 // stepRequests tells which requests are at a step.
 func stepRequests(s Step) (when func(*broker.Call) bool, key wire.Key) {
 	heartbeat := func(epoch func(*kmsg.ConsumerGroupHeartbeatRequest) bool) func(*broker.Call) bool {
@@ -124,4 +114,57 @@ func stepRequests(s Step) (when func(*broker.Call) bool, key wire.Key) {
 		}, broker.AnyKey
 	}
 	return nil, broker.AnyKey
+}
+
+// unreached says why nothing may have come to a hold of a group that has members, a line; "" where there is nothing to tell.
+func (h *Hold) unreached() string {
+	s := h.group.State()
+	if len(s.Members) == 0 {
+		return "" // who should be there is told
+	}
+	other := func(of, instead string) string {
+		return fmt.Sprintf("\n    %s is a step of groups of the %s protocol, this one's is %s: %s", h.step, of, s.Protocol, instead)
+	}
+	again := "before the hold: call Hold before the clients start, or make another rebalance, by Rebalance or a client that comes or goes"
+	classic := s.Protocol == "classic"
+	switch {
+	case h.step == JoinBarrier && !classic, h.step == Sync && !classic:
+		return other("classic", "Assign holds the assignment there")
+	case h.step == Assign && classic:
+		return other("consumer", "Sync holds the leader's assignment there")
+	case h.step == RevokeAck && classic:
+		return other("consumer", "the second JoinGroup of a cooperative member, which confirms, is a Join there")
+	}
+	switch h.step {
+	case JoinBarrier, Join, Sync, Assign:
+		return fmt.Sprintf("\n    its members got through %s %s", h.step, again)
+	case RevokeAck:
+		return "\n    no member has confirmed that it gave partitions up since the hold: for that a member must have some to give up, as when another one joins"
+	case Commit:
+		sent := "its clients have committed nothing yet"
+		if n := h.group.sent(wire.OffsetCommit) + h.group.sent(wire.TxnOffsetCommit); n > 0 {
+			sent = fmt.Sprintf("its clients have sent %s, none since the hold", count(n, "commit"))
+		}
+		return "\n    " + sent + ": is there a record to read, and do they commit what they have read? Auto-commit does after its interval, 5 s by default"
+	case Beat:
+		var parked []string
+		for _, m := range s.Members {
+			if m.ParkedIn == "heartbeat" {
+				parked = append(parked, memberLabel(m))
+			}
+		}
+		if len(parked) > 0 {
+			return fmt.Sprintf("\n    heartbeats that came before the hold wait at the coordinator for news, up to 15 s each: those of %s. The next one comes after its answer; KafkaTimings answers at once",
+				strings.Join(parked[:min(len(parked), absentClients)], ", "))
+		}
+	case Leave:
+		return "\n    no member has left since the hold. Static members, and clients that crash, don't say that they go"
+	}
+	return ""
+}
+
+// sent is how many requests of an API came for the group.
+func (g *Group) sent(key wire.Key) int {
+	n, _ := g.k.b.Requests(broker.RequestQuery{Key: key, Group: g.id})
+	return n
 }

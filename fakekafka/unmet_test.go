@@ -1,0 +1,197 @@
+package fakekafka_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/fakekafka"
+)
+
+// unmet is what a wait says that can't be met.
+func unmet(t *testing.T, wait func(ctx context.Context) error) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	err := wait(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	return err.Error()
+}
+
+// stableWith waits for n members.
+func stableWith(g *fakekafka.Group, n int) func(context.Context) error {
+	return func(ctx context.Context) error { return g.Stable(ctx, n) }
+}
+
+func findGroup(id string) *kmsg.FindCoordinatorRequest {
+	find := versioned(kmsg.NewPtrFindCoordinatorRequest(), 4)
+	find.CoordinatorKeys = []string{id}
+	return find
+}
+
+func metadataOf(topic string) *kmsg.MetadataRequest {
+	req := versioned(kmsg.NewPtrMetadataRequest(), 9)
+	rt := kmsg.NewMetadataRequestTopic()
+	rt.Topic = &topic
+	req.Topics = append(req.Topics, rt)
+	return req
+}
+
+// TestAbsentMembers: a wait for more members than there are says what became of the clients that should be the others.
+func TestAbsentMembers(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+	g := k.Group("billing")
+	said := unmet(t, stableWith(g, 1))
+	require.Contains(t, said, "there was: no such group\n    no client has connected: was one started, with the address of this cluster, "+k.Bootstrap()+`, and with group.id "billing"?`)
+
+	dialRaw(t, k, "producer").ask(produceTo(t, "orders", 0))
+	strayed := dialRaw(t, k, "strayed")
+	strayed.ask(metadataOf("oders"))
+	slow := dialRaw(t, k, "slow")
+	slow.ask(findGroup("billing"))
+	require.Equal(t, 1, k.Requests(fakekafka.FindCoordinator).Group("billing").Count())
+	said = unmet(t, stableWith(g, 1))
+	require.Contains(t, said, "\n    client \"producer\" has asked for no group; it sent Produce\n")
+	require.Contains(t, said, "\n    client \"strayed\" has asked for no group; it sent Metadata; it asked for topic \"oders\": there is no topic \"oders\"; there are [")
+	require.Contains(t, said, "\n    client \"slow\" has asked for its coordinator and not to join; it sent FindCoordinator\ngroup billing")
+	require.NotContains(t, said, "was one started", "one did ask for it")
+
+	k.Join("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}})
+	left := k.Join("billing", fakekafka.Member{ClientID: "b", Topics: []string{"orders"}})
+	k.Join("biling", fakekafka.Member{ClientID: "c", Topics: []string{"orders"}})
+	require.Equal(t, fakekafka.NoError, left.Leave())
+	g.AwaitStable(t, 1)
+	said = unmet(t, stableWith(g, 2))
+	require.Contains(t, said, `client "c" has joined another group: "biling" (here it is "billing": is one of them misspelled?)`)
+	require.Regexp(t, `client "b" is out of it since \+[0-9.]+s: left`, said)
+	require.NotContains(t, said, `client "a"`)
+	for what, wait := range map[string]func(context.Context) error{
+		"an owner":      func(ctx context.Context) error { return g.Owned(ctx, "orders", 0, "c") },
+		"an assignment": func(ctx context.Context) error { return g.Assigned(ctx, fakekafka.Assignment{"c": {"orders": {0}}}) },
+	} {
+		require.Contains(t, unmet(t, wait), `client "c" has joined another group`, what)
+	}
+	require.NotContains(t, unmet(t, func(ctx context.Context) error { return g.LagAtMost(ctx, 0) }), "client", "its member is there")
+
+	alone := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+	alone.Join("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}})
+	alone.Group("billing").AwaitStable(t, 1)
+	require.Contains(t, unmet(t, stableWith(alone.Group("billing"), 2)), "\n    no other client has asked for this group: was another one started, with the address")
+}
+
+// TestRefusedMembersAreTold: who isn't there because the coordinator refused it.
+func TestRefusedMembersAreTold(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+	g := k.Group("billing")
+	k.Join("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}})
+	g.AwaitStable(t, 1)
+	k.Join("billing", fakekafka.Member{ClientID: "b", Topics: []string{"orders"}, SessionTimeout: time.Millisecond})
+	require.Regexp(t, `client "b" is out of it since \+[0-9.]+s: refused: JoinGroup was answered INVALID_SESSION_TIMEOUT`, unmet(t, stableWith(g, 2)))
+}
+
+// TestSubscriptionsToNothing: a member whose topic there isn't has nothing for that reason.
+func TestSubscriptionsToNothing(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, m fakekafka.Member) {
+		k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+		m.ClientID, m.Topics = "a", []string{"oders"}
+		k.Join("billing", m)
+		k.Group("billing").AwaitStable(t, 1)
+		require.Contains(t, unmet(t, func(ctx context.Context) error { return k.Group("billing").Owned(ctx, "orders", 0, "a") }),
+			"\n    a subscribes to topic \"oders\": there is no topic \"oders\"; there are [")
+	})
+}
+
+// TestExpectMembersMissedIsInTheHeadline of what fails for it.
+func TestExpectMembersMissedIsInTheHeadline(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, m fakekafka.Member) {
+		k := fakekafka.Start(t, fakekafka.Topic("orders", 2), fakekafka.WaitLimit(50*time.Millisecond))
+		g := k.Group("billing")
+		require.NoError(t, g.ExpectMembers(3))
+		require.NotContains(t, unmet(t, stableWith(g, 3)), "ExpectMembers")
+		m.ClientID = "a"
+		k.Join("billing", m)
+		m.ClientID = "b"
+		k.Join("billing", m)
+		require.NoError(t, g.Stable(t.Context(), 2))
+		const headline = "fakekafka: group billing: ExpectMembers(3) was missed, 2 of 3 expected members joined within 50ms: wanted "
+		for what, wait := range map[string]func(context.Context) error{
+			"a stable group of 3 members": stableWith(g, 3),
+			"this assignment":             func(ctx context.Context) error { return g.Assigned(ctx, nil) },
+			"orders-0 owned by c":         func(ctx context.Context) error { return g.Owned(ctx, "orders", 0, "c") },
+			"something that stands at Group(\"billing\").Hold(Leave)": func(ctx context.Context) error {
+				h := g.Hold(fakekafka.Leave)
+				defer h.Release()
+				return h.Reached(ctx)
+			},
+		} {
+			require.Contains(t, unmet(t, wait), headline+what)
+		}
+		m.ClientID = "c"
+		k.Join("billing", m)
+		require.NoError(t, g.Stable(t.Context(), 3))
+		require.NotContains(t, unmet(t, stableWith(g, 4)), "ExpectMembers", "they have come since")
+	})
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+	g := k.Group("billing")
+	require.NoError(t, g.ExpectMembers(2))
+	k.Join("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}})
+	require.Contains(t, unmet(t, stableWith(g, 1)), "fakekafka: group billing: ExpectMembers(2) still waits, there is 1 member: wanted a stable group of 1 member;")
+}
+
+// TestHoldsThatNothingReaches say what comes there, and why it may not have come.
+func TestHoldsThatNothingReaches(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+	k.Join("classic", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}})
+	k.Join("consumer", fakekafka.Member{ClientID: "b", Topics: []string{"orders"}, Protocol: fakekafka.Consumer})
+	k.Group("classic").AwaitStable(t, 1)
+	k.Group("consumer").AwaitStable(t, 1)
+	for _, c := range []struct {
+		group string
+		step  fakekafka.Step
+		says  string
+	}{
+		{"none", fakekafka.Join, `client "a" has joined another group: "classic"`},
+		{"classic", fakekafka.Join, "its members got through Join before the hold: call Hold before the clients start, or make another rebalance"},
+		{"classic", fakekafka.JoinBarrier, "its members got through JoinBarrier before the hold"},
+		{"classic", fakekafka.Sync, "its members got through Sync before the hold"},
+		{"classic", fakekafka.Commit, "its clients have committed nothing yet: is there a record to read"},
+		{"classic", fakekafka.Leave, "no member has left since the hold"},
+		{"classic", fakekafka.Assign, "Assign is a step of groups of the consumer protocol, this one's is classic: Sync holds the leader's assignment there"},
+		{"classic", fakekafka.RevokeAck, "RevokeAck is a step of groups of the consumer protocol, this one's is classic: the second JoinGroup of a cooperative member"},
+		{"consumer", fakekafka.Sync, "Sync is a step of groups of the classic protocol, this one's is consumer: Assign holds the assignment there"},
+		{"consumer", fakekafka.JoinBarrier, "JoinBarrier is a step of groups of the classic protocol"},
+		{"consumer", fakekafka.Assign, "its members got through Assign before the hold"},
+		{"consumer", fakekafka.RevokeAck, "no member has confirmed that it gave partitions up since the hold"},
+	} {
+		h := k.Group(c.group).Hold(c.step)
+		require.Contains(t, unmet(t, h.Reached), "nothing stands there", c.step)
+		require.Contains(t, unmet(t, h.Reached), "\n    "+c.says, c.step)
+		h.Release()
+	}
+	rec := &recorder{TB: t} // whose test fails for the rule in the end, too
+	h := fakekafka.Start(rec, fakekafka.Topic("orders", 2)).On(fakekafka.Fetch).Topic("oders").HoldReply()
+	said := unmet(t, h.Reached)
+	require.Contains(t, said, `fakekafka: wanted something that stands at On(Fetch).Topic("oders").HoldReply(); after`)
+	require.Contains(t, said, "\n    On(Fetch).Topic(\"oders\").HoldReply() never acted on a request; there is no topic \"oders\": no client sent Fetch")
+	h.Release()
+	require.Contains(t, rec.end(), "never acted")
+}
+
+// TestIdleNamesWhatIsInTheWay of a quiet point.
+func TestIdleNamesWhatIsInTheWay(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	k.Join("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}})
+	k.Group("billing").AwaitStable(t, 1)
+	require.NoError(t, k.Topic("orders").Produce(fakekafka.V("x")))
+	require.NoError(t, k.Group("billing").Member("a").Pause())
+	require.Contains(t, unmet(t, k.Idle), "group billing has a lag of 1: orders-0: 1 (nothing committed, end 1)\n    the pause of a goes on")
+}
