@@ -54,8 +54,8 @@ func (g *Group) State() GroupState {
 // History is what happened to the group so far, in order.
 func (g *Group) History() []Event { return g.k.b.History(g.id) }
 
-// failed gives an error the group's name and its timeline.
-func (g *Group) failed(err error) error {
+// failed gives an error the group's name, what is in the way, and the timeline.
+func (g *Group) failed(err error, hints ...string) error {
 	if err == nil {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (g *Group) failed(err error) error {
 		}
 		stopped += "\n    scripted member " + s
 	}
-	stopped += lines(g.k.b.Disturbances())
+	stopped += lines(g.k.inTheWay()) + lines(hints)
 	return &groupError{g, fmt.Errorf("fakekafka: group %s: %w%s\n%s", g.id, err, stopped, g.recent(events, 0)), len(events)}
 }
 

@@ -26,7 +26,7 @@ func (k *Cluster) Idle(ctx context.Context) error {
 		return len(going) == 0, strings.Join(going, "; ")
 	})
 	if err != nil {
-		return fmt.Errorf("fakekafka: %w%s", err, lines(k.b.Disturbances()))
+		return fmt.Errorf("fakekafka: %w%s", err, lines(k.inTheWay()))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
 	"github.com/fakekafka/fakekafka/internal/broker"
@@ -22,15 +23,18 @@ func (g *Group) unmet(err error, n int, members ...string) error {
 	if err == nil {
 		return nil
 	}
+	if g.k.b.CheckOpen() != nil {
+		return g.failed(err)
+	}
 	s, wanted := g.State(), g.expected()
 	if missed := expectationText(wanted, len(s.Members)); missed != "" {
 		err = fmt.Errorf("%s: %w", missed, err)
 	}
-	hints := g.strayed(s)
+	hints := append(g.strayed(s), g.silent(s)...)
 	if len(s.Members) < max(n, wanted.N) || slices.ContainsFunc(members, func(name string) bool { return !named(s, name) }) {
 		hints = append(hints, g.absent(s)...)
 	}
-	return g.failed(fmt.Errorf("%w%s", err, lines(hints)))
+	return g.failed(err, hints...)
 }
 
 func (g *Group) expected() (e broker.Expectation) {
@@ -60,6 +64,41 @@ func are(n int, thing string) string {
 // named tells whether a member of the group goes by a name.
 func named(s GroupState, name string) bool {
 	return slices.ContainsFunc(s.Members, func(m MemberState) bool { return m.ClientID == name || m.InstanceID == name || m.ID == name })
+}
+
+// inTheWay is what the test has done that may keep something from happening: brokers that don't run, pauses, isolations, holds at which requests stand, faults.
+func (k *Cluster) inTheWay() []string {
+	if k.b.CheckOpen() != nil {
+		return nil
+	}
+	told := k.b.Disturbances()
+	for _, h := range k.holds.all() {
+		if h.gate == nil {
+			continue // a group at a step is shown with it
+		}
+		if stands, what := k.standsAt(h); stands {
+			told = append(told, h.Name()+" holds "+what)
+		}
+	}
+	if acted := k.b.Acted(); len(acted) > absentClients {
+		told = append(told, fmt.Sprintf("%d faults of the test have acted, the last: %s", len(acted), acted[len(acted)-1]))
+	} else {
+		told = append(told, acted...)
+	}
+	return told
+}
+
+// silent says which members are not heard and still have a session, a line each.
+func (g *Group) silent(s GroupState) (told []string) {
+	now := g.k.Now()
+	g.k.b.Look(func() {
+		for _, m := range s.Members {
+			if left := m.SessionDeadline.Sub(now); left > 0 && len(told) < absentClients && g.k.b.Silent(g.id, m.ID) {
+				told = append(told, fmt.Sprintf("%s is not heard; its session ends in %s of the brokers' time: FastForward past it ends it at once", memberLabel(m), left.Round(time.Millisecond)))
+			}
+		}
+	})
+	return told
 }
 
 // strayed says which members subscribe to topics that there aren't, a line each.
@@ -107,7 +146,11 @@ func (g *Group) absent(s GroupState) (told []string) {
 	case others == 0:
 		nobody = "no client has connected: was one"
 	}
-	return append(told, fmt.Sprintf("%s started, with the address of this cluster, %s, and with group.id %q?", nobody, g.k.Bootstrap(), g.id))
+	dialer := ""
+	if g.k.o.memory != nil {
+		dialer = " the cluster's DialContext as its dialer,"
+	}
+	return append(told, fmt.Sprintf("%s started, with the address of this cluster, %s,%s and with group.id %q?", nobody, g.k.Bootstrap(), dialer, g.id))
 }
 
 // gone is how clients went out of the group, and why the coordinator refused others, the last of each.

@@ -195,3 +195,47 @@ func TestIdleNamesWhatIsInTheWay(t *testing.T) {
 	require.NoError(t, k.Group("billing").Member("a").Pause())
 	require.Contains(t, unmet(t, k.Idle), "group billing has a lag of 1: orders-0: 1 (nothing committed, end 1)\n    the pause of a goes on")
 }
+
+// TestFailureNamesWhatTheTestDid: faults that have acted, requests that stand at a hold, and who is silent.
+func TestFailureNamesWhatTheTestDid(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2), fakekafka.ManualClock(start))
+	g := k.Group("billing")
+	k.On(fakekafka.Metadata).Observe(func(*fakekafka.Call) {})
+	k.On(fakekafka.FindCoordinator).Times(1).Fail(fakekafka.CoordinatorNotAvailable)
+	r := dialRaw(t, k, "slow")
+	r.ask(metadataOf("orders"))
+	r.ask(findGroup("billing"))
+	hold := k.On(fakekafka.FindCoordinator).Hold()
+	r.send(findGroup("billing"))
+	hold.Await(t)
+	said := unmet(t, stableWith(g, 1))
+	require.Contains(t, said, "\n    On(FindCoordinator).Hold() holds FindCoordinator v4 from \"slow\" for group billing\n    On(FindCoordinator).Times(1).Fail(COORDINATOR_NOT_AVAILABLE) has acted on 1 request\n")
+	require.NotContains(t, said, "Observe")
+	hold.Release()
+
+	k.Join("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}})
+	k.Join("billing", fakekafka.Member{ClientID: "b", Topics: []string{"orders"}, SessionTimeout: 10 * time.Second})
+	g.AwaitStable(t, 2)
+	require.NoError(t, g.Member("b").Pause())
+	require.NoError(t, k.FastForward(4*time.Second))
+	said = unmet(t, stableWith(g, 1))
+	require.Contains(t, said, "\n    b is not heard; its session ends in 6s of the brokers' time: FastForward past it ends it at once\n")
+	require.NotContains(t, said, "a is not heard")
+}
+
+// TestAbsentMembersOfANetworkInMemory need its dialer.
+func TestAbsentMembersOfANetworkInMemory(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.InMemoryNetwork())
+	require.Contains(t, unmet(t, stableWith(k.Group("billing"), 1)), "no client has connected: was one started, with the address of this cluster, fakekafka.invalid:9092, the cluster's DialContext as its dialer, and with group.id")
+}
+
+// TestAClosedClusterIsAllThatIsTold where it is closed.
+func TestAClosedClusterIsAllThatIsTold(t *testing.T) {
+	t.Parallel()
+	k, err := fakekafka.New()
+	require.NoError(t, err)
+	k.Close()
+	require.NotContains(t, k.Group("billing").Stable(t.Context(), 1).Error(), "no client has connected")
+}

@@ -182,6 +182,22 @@ func (c *Cluster) whyIdle(r *Rule) string {
 	return fmt.Sprintf("%s: %d %s came, from %s, and none fitted", text, count, r.Key, clientsOf(recent))
 }
 
+// Acted tells of the rules that have acted, in their order, for messages. Those that only look, and holds, which tell of themselves, are left out.
+func (c *Cluster) Acted() (told []string) {
+	for _, r := range c.rules.all() {
+		if a := &r.Action; a.Observe != nil || a.Hold != nil || a.HoldReply != nil {
+			continue
+		}
+		switch n := r.Acted(); {
+		case n == 1:
+			told = append(told, r.Name+" has acted on 1 request")
+		case n > 1:
+			told = append(told, fmt.Sprintf("%s has acted on %d requests", r.Name, n))
+		}
+	}
+	return told
+}
+
 // clientsOf names some of those who sent requests, for messages.
 func clientsOf(requests []RequestEntry) string {
 	var clients []string

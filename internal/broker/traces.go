@@ -91,6 +91,9 @@ func (ss *strays) all() []stray {
 	return slices.SortedFunc(maps.Keys(ss.seen), func(a, b stray) int { return ss.seen[a] - ss.seen[b] })
 }
 
+// Silent tells whether a member can't be heard: its client isn't connected, or is paused, or its script is silent. On the loop.
+func (c *Cluster) Silent(group, member string) bool { return !c.groups.living(group, member) }
+
 // Expectation is an ExpectMembers for messages.
 type Expectation struct {
 	N      int
