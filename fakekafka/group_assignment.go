@@ -140,7 +140,7 @@ func (g *Group) misnamed(topic string, partition int32) string {
 	case err != nil:
 		return "; " + err.Error()
 	case partition < 0 || partition >= n:
-		return fmt.Sprintf("; topic %q has no partition %d; it has %d", topic, partition, n)
+		return fmt.Sprintf("; topic %q has no partition %d; %s", topic, partition, broker.HasPartitions(n, partition))
 	}
 	return ""
 }

@@ -53,7 +53,16 @@ func (g *Group) CommittedAt(ctx context.Context, topic string, partition int32, 
 	case offset < 0:
 		return g.failed(fmt.Errorf("wanted %s-%d committed up to offset %d: give a number from 0 on", topic, partition, offset))
 	}
-	return g.unmet(g.k.await(ctx, fmt.Sprintf("%s-%d committed up to offset %d", topic, partition, offset), g.hasCommitted(topic, partition, offset)), 1)
+	err := g.k.await(ctx, fmt.Sprintf("%s-%d committed up to offset %d", topic, partition, offset), g.hasCommitted(topic, partition, offset))
+	return g.unmetCommit(err)
+}
+
+// unmetCommit is unmet of what commits would have met.
+func (g *Group) unmetCommit(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%w%s", err, lines(g.uncommitted()))
+	}
+	return g.unmet(err, 1)
 }
 
 // AwaitCommitted waits until the group's committed offset of a partition is at least offset: the next record to be read, as Kafka counts it.
@@ -142,13 +151,13 @@ func (g *Group) LagAtMost(ctx context.Context, n int64) error {
 	if n < 0 {
 		return g.failed(fmt.Errorf("wanted a lag of at most %d: give a number from 0 on", n))
 	}
-	return g.unmet(g.k.await(ctx, fmt.Sprintf("a lag of at most %d", n), func() (bool, string) {
+	return g.unmetCommit(g.k.await(ctx, fmt.Sprintf("a lag of at most %d", n), func() (bool, string) {
 		if _, ok := g.k.b.GroupState(g.id); !ok {
 			return false, "no such group"
 		}
 		lag, saw := g.lag()
 		return lag <= n, saw
-	}), 1)
+	}))
 }
 
 // AwaitLag waits until the group's lag is at most n; 0 is "everything is committed".

@@ -272,7 +272,7 @@ func TestFailureNamesWhatIsInTheWay(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	require.ErrorContains(t, g.CommittedAt(ctx, "t", 0, 2), "there was: offset 1, of a log that ends at 1\n    broker 2 doesn't run\n    the pause of a goes on\n")
-	require.ErrorContains(t, m.Has(ctx, map[string][]int32{"t": {0, 1}, "tt": {0}}), "\n    topic \"t\" has no partition 1; it has 1\n    there is no topic \"tt\"")
+	require.ErrorContains(t, m.Has(ctx, map[string][]int32{"t": {0, 1}, "tt": {0}}), "\n    topic \"t\" has no partition 1; it has 1, counted from 0\n    there is no topic \"tt\"")
 }
 
 // TestFailureNamesWhoIsWaitedFor: in a rebalance that doesn't end.

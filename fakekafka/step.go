@@ -141,11 +141,10 @@ func (h *Hold) unreached() string {
 	case RevokeAck:
 		return "\n    no member has confirmed that it gave partitions up since the hold: for that a member must have some to give up, as when another one joins"
 	case Commit:
-		sent := "its clients have committed nothing yet"
 		if n := h.group.sent(wire.OffsetCommit) + h.group.sent(wire.TxnOffsetCommit); n > 0 {
-			sent = fmt.Sprintf("its clients have sent %s, none since the hold", count(n, "commit"))
+			return fmt.Sprintf("\n    its clients have sent %s, none since the hold: is there a record to read since?", count(n, "commit"))
 		}
-		return "\n    " + sent + ": is there a record to read, and do they commit what they have read? Auto-commit does after its interval, 5 s by default"
+		return lines(h.group.uncommitted())
 	case Beat:
 		var parked []string
 		for _, m := range s.Members {
@@ -161,6 +160,14 @@ func (h *Hold) unreached() string {
 		return "\n    no member has left since the hold. Static members, and clients that crash, don't say that they go"
 	}
 	return ""
+}
+
+// uncommitted says that nobody has committed anything, in a group that has members.
+func (g *Group) uncommitted() []string {
+	if g.sent(wire.OffsetCommit)+g.sent(wire.TxnOffsetCommit) > 0 || len(g.State().Members) == 0 {
+		return nil
+	}
+	return []string{"its clients have sent no commit yet: is there a record to read, and do they commit what they have read? Auto-commit does after its interval, 5 s by default"}
 }
 
 // sent is how many requests of an API came for the group.

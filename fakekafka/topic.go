@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fakekafka/fakekafka/internal/broker"
 	"github.com/fakekafka/fakekafka/partitionlog"
 )
 
@@ -139,7 +140,7 @@ func (t *TopicHandle) produce(records []Record) error {
 	for _, r := range records {
 		p := t.placeOf(r, n)
 		if p < 0 || p >= n {
-			return fmt.Errorf("there is no partition %d; it has %d", p, n)
+			return fmt.Errorf("there is no partition %d; %s", p, broker.HasPartitions(n, p))
 		}
 		out := partitionlog.Record{Key: r.Key, Value: r.Value}
 		if !r.Timestamp.IsZero() {
@@ -284,14 +285,53 @@ func (t *TopicHandle) Has(ctx context.Context, e Expectation) error {
 	}
 	switch {
 	case never:
-		return fmt.Errorf("fakekafka: wanted %s; there was:\n%s", wanted, saw())
+		return fmt.Errorf("fakekafka: wanted %s; there was:\n%s%s", wanted, saw(), t.passedOver(e))
 	case err == nil:
 		return nil
 	}
 	if saw == nil {
 		return fmt.Errorf("fakekafka: %w", err)
 	}
-	return fmt.Errorf("fakekafka: %w\n%s", err, saw())
+	return fmt.Errorf("fakekafka: %w\n%s%s", err, saw(), t.passedOver(e))
+}
+
+// passedOver says of records that are as wanted, and are in the log, why they don't count, a line each.
+func (t *TopicHandle) passedOver(e Expectation) string {
+	all, err := t.k.Topic(t.name).records()
+	if err != nil {
+		return ""
+	}
+	m := &t.k.topics
+	m.mu.Lock()
+	unseen, err := t.k.Topic(t.name).unseen()
+	m.mu.Unlock()
+	if err != nil {
+		return ""
+	}
+	at := func(r Record) [2]int64 { return [2]int64{int64(r.Partition), r.Offset} }
+	counts := map[[2]int64]bool{}
+	for _, r := range unseen {
+		counts[at(r)] = true
+	}
+	var told []string
+	for _, r := range all {
+		why := ""
+		switch {
+		case !counts[at(r)]:
+			why = "an earlier Await or Require call has matched it, and each record counts once"
+		case t.committed && r.hidden != "":
+			why = r.hidden
+		default:
+			continue
+		}
+		if slices.ContainsFunc(e.want, func(want Record) bool { return want.is(r) }) {
+			told = append(told, fmt.Sprintf("    %s at partition %d offset %d doesn't count: %s", r, r.Partition, r.Offset, why))
+		}
+	}
+	if len(told) == 0 {
+		return ""
+	}
+	return "\n" + strings.Join(first(told), "\n")
 }
 
 // AwaitRecords waits until the topic holds the wanted records among those that no earlier call has seen: AwaitRecords(t, InOrder(KV("a", "1"))). A mismatch that
@@ -305,7 +345,7 @@ func (t *TopicHandle) AwaitRecords(tb testing.TB, e Expectation) {
 func (t *TopicHandle) RequireRecords(tb testing.TB, e Expectation) {
 	tb.Helper()
 	if ok, saw, _ := t.hasRecords(e); !ok {
-		tb.Fatalf("fakekafka: wanted %s to hold, %s, %s; there was:\n%s", t.text(), e.order, count(len(e.want), "record"), saw())
+		tb.Fatalf("fakekafka: wanted %s to hold, %s, %s; there was:\n%s%s", t.text(), e.order, count(len(e.want), "record"), saw(), t.passedOver(e))
 	}
 }
 

@@ -75,7 +75,7 @@ func TestAbsentMembers(t *testing.T) {
 	} {
 		require.Contains(t, unmet(t, wait), `client "c" has joined another group`, what)
 	}
-	require.NotContains(t, unmet(t, func(ctx context.Context) error { return g.LagAtMost(ctx, 0) }), "client", "its member is there")
+	require.NotContains(t, unmet(t, func(ctx context.Context) error { return g.LagAtMost(ctx, 0) }), `client "`, "its member is there")
 
 	alone := fakekafka.Start(t, fakekafka.Topic("orders", 2))
 	alone.Join("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}})
@@ -162,7 +162,7 @@ func TestHoldsThatNothingReaches(t *testing.T) {
 		{"classic", fakekafka.Join, "its members got through Join before the hold: call Hold before the clients start, or make another rebalance"},
 		{"classic", fakekafka.JoinBarrier, "its members got through JoinBarrier before the hold"},
 		{"classic", fakekafka.Sync, "its members got through Sync before the hold"},
-		{"classic", fakekafka.Commit, "its clients have committed nothing yet: is there a record to read"},
+		{"classic", fakekafka.Commit, "its clients have sent no commit yet: is there a record to read"},
 		{"classic", fakekafka.Leave, "no member has left since the hold"},
 		{"classic", fakekafka.Assign, "Assign is a step of groups of the consumer protocol, this one's is classic: Sync holds the leader's assignment there"},
 		{"classic", fakekafka.RevokeAck, "RevokeAck is a step of groups of the consumer protocol, this one's is classic: the second JoinGroup of a cooperative member"},
@@ -238,4 +238,70 @@ func TestAClosedClusterIsAllThatIsTold(t *testing.T) {
 	require.NoError(t, err)
 	k.Close()
 	require.NotContains(t, k.Group("billing").Stable(t.Context(), 1).Error(), "no client has connected")
+}
+
+// TestNobodyCommits: what a wait for commits says of a group in which there are none, and of one in which there are some.
+func TestNobodyCommits(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	require.NoError(t, k.Topic("orders").Produce(fakekafka.V("x"), fakekafka.V("y")))
+	m := k.Join("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}})
+	g := k.Group("billing")
+	g.AwaitStable(t, 1)
+	for range 2 {
+		for what, wait := range map[string]func(context.Context) error{
+			"a lag":     func(ctx context.Context) error { return g.LagAtMost(ctx, 0) },
+			"an offset": func(ctx context.Context) error { return g.CommittedAt(ctx, "orders", 0, 2) },
+			"a held request": func(ctx context.Context) error {
+				h := g.Hold(fakekafka.Commit)
+				defer h.Release()
+				return h.Reached(ctx)
+			},
+		} {
+			said := unmet(t, wait)
+			if _, ok := g.Committed("orders", 0); !ok {
+				require.Contains(t, said, "\n    its clients have sent no commit yet: is there a record to read, and do they commit what they have read?", what)
+			} else {
+				require.NotContains(t, said, "no commit yet", what)
+			}
+		}
+		require.Equal(t, fakekafka.NoError, m.Commit("orders", 0, 1))
+	}
+	h := g.Hold(fakekafka.Commit)
+	require.Contains(t, unmet(t, h.Reached), "\n    its clients have sent 2 commits, none since the hold: is there a record to read since?")
+	h.Release()
+}
+
+// TestRequestsOfAClientThatNeverCame names those that did.
+func TestRequestsOfAClientThatNeverCame(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	said := func() string {
+		return unmet(t, func(ctx context.Context) error { return k.Requests(fakekafka.Produce).From("worker").Counted(ctx, 1) })
+	}
+	require.Contains(t, said(), `there was: 0; client "worker" has sent nothing at all; no client has`)
+	dialRaw(t, k, "worker-1").ask(metadataOf("orders"))
+	require.Contains(t, said(), `there was: 0; client "worker" has sent nothing at all; requests came from "worker-1"`)
+}
+
+// TestRecordsThatDoNotCount: a record that is as wanted and doesn't count is told of, and why.
+func TestRecordsThatDoNotCount(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("receipts", 1))
+	topic := k.Topic("receipts")
+	require.NoError(t, topic.Produce(fakekafka.KV("a", "1"), fakekafka.KV("b", "2")))
+	topic.AwaitRecords(t, fakekafka.InOrder(fakekafka.KV("a", "1")))
+	const again = "\n    \"a\"=\"1\" at partition 0 offset 0 doesn't count: an earlier Await or Require call has matched it, and each record counts once"
+	wanted := fakekafka.AnyOrder(fakekafka.KV("a", "1"), fakekafka.KV("b", "2"))
+	require.Contains(t, unmet(t, func(ctx context.Context) error { return topic.Has(ctx, wanted) }), again)
+	require.Contains(t, failure(t, func(tb testing.TB) { topic.RequireRecords(tb, wanted) }), again)
+	require.ErrorContains(t, topic.Has(t.Context(), fakekafka.InOrder(fakekafka.KV("a", "1"))), again, "which no further record can mend")
+	require.NotContains(t, failure(t, func(tb testing.TB) { topic.RequireRecords(tb, fakekafka.InOrder(fakekafka.V("x"))) }), "doesn't count")
+
+	x := dialRaw(t, k, "producer").transaction("x")
+	x.add("receipts", 0)
+	x.produce("receipts", 0, "c")
+	wanted = fakekafka.AnyOrder(fakekafka.V("c"))
+	require.Contains(t, failure(t, func(tb testing.TB) { topic.ReadCommitted().RequireRecords(tb, wanted) }), "null=\"c\" at partition 0 offset 2 doesn't count: ")
+	topic.RequireRecords(t, wanted)
 }

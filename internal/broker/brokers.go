@@ -139,7 +139,10 @@ func (c *Cluster) MoveLeader(topicName string, index, to int32) error {
 func (c *Cluster) moveLeader(p *partition, to int32) error {
 	m := c.meta.Load()
 	n := m.node(to)
-	if n == nil || !n.alive {
+	if n == nil {
+		return fmt.Errorf("%s-%d can't be led by broker %d: there is no such broker, node ids are 1 to %d; running are %v", p.topic, p.index, to, len(c.nodes), m.alive())
+	}
+	if !n.alive {
 		return fmt.Errorf("%s-%d can't be led by broker %d: it doesn't run; running are %v", p.topic, p.index, to, m.alive())
 	}
 	s := *p.state.Load()

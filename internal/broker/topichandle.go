@@ -15,6 +15,9 @@ import (
 
 // What a test does with topics directly, without a client.
 
+// mostNamed is how many topics a message lists.
+const mostNamed = 20
+
 // needTopic finds a topic, or says which there are.
 func (c *Cluster) needTopic(name string) (*topic, error) {
 	m := c.meta.Load()
@@ -24,7 +27,14 @@ func (c *Cluster) needTopic(name string) (*topic, error) {
 	if len(m.names) == 0 {
 		return nil, fmt.Errorf("there is no topic %q; there is none at all", name)
 	}
-	return nil, fmt.Errorf("there is no topic %q; there are %q", name, m.names)
+	names, more := m.names, ""
+	if n := len(names); n > mostNamed {
+		names, more = names[:mostNamed], fmt.Sprintf(" and %d more", n-mostNamed)
+	}
+	if near := config.Nearest(name, slices.Values(m.names)); near != "" && len(name) > 3 {
+		more += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return nil, fmt.Errorf("there is no topic %q; there are %q%s", name, names, more)
 }
 
 func (c *Cluster) needPartition(name string, index int32) (*partition, error) {
@@ -40,7 +50,15 @@ func (c *Cluster) needPartition(name string, index int32) (*partition, error) {
 }
 
 func noPartition(t *topic, index int32) error {
-	return fmt.Errorf("topic %q has no partition %d; it has %d", t.name, index, len(t.partitions))
+	return fmt.Errorf("topic %q has no partition %d; %s", t.name, index, HasPartitions(int32(len(t.partitions)), index))
+}
+
+// HasPartitions says how many partitions there are to who wanted one that there isn't.
+func HasPartitions(n, wanted int32) string {
+	if n == wanted {
+		return fmt.Sprintf("it has %d, counted from 0", n)
+	}
+	return fmt.Sprintf("it has %d", n)
 }
 
 // Partitions is how many partitions a topic has.
