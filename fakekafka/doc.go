@@ -38,7 +38,7 @@
 //	k.FetchSessions().EvictAll()
 //	k.Broker(1).Restart()
 //
-// Such calls return an error and fail the test too, so that they need no check. A fault that never acted fails the test: it can't pass because the fault
+// Such calls return an error and fail the test that Start was given, so that they need no check. A fault that never acted fails the test: it can't pass because the fault
 // missed. Where a client's own behaviour is in the way, [Cluster.Join] makes members that do just what the test says.
 //
 // # Judge
@@ -75,8 +75,13 @@
 //   - Stable is not fetching. With auto.offset.reset=latest, produce after [Group.AwaitFetching].
 //   - A classic member sends its first heartbeat an interval after it joined, 3 s by default, and can't be told of a rebalance before. Give the client
 //     a short interval in tests, such as kgo.HeartbeatInterval(100*time.Millisecond).
-//   - After an error or a cut connection franz-go looks for the leader again at most every 5 s: kgo.MetadataMinAge(10*time.Millisecond) makes tests
-//     with faults quick.
+//   - After an error or a cut connection franz-go looks for the leader again at most every 5 s, and waits 250 ms and more before it repeats a request:
+//     kgo.MetadataMinAge(10*time.Millisecond) and a kgo.RetryBackoffFn that answers as little make tests with faults quick.
+//   - The session timeout is the client's: 45 s for franz-go, librdkafka, Java and kafka-python 3, 30 s for kafka-go and kafkajs, 10 s for sarama; under KIP-848 the broker's, 45 s.
+//     FastForward(46*time.Second) removes the silent ones of all.
+//   - In a subtest, a steering call fails the parent whose Start made the cluster, and the subtest goes on. Start a cluster in each subtest, or check what
+//     the call returns. Await and Require calls fail the test that they are given.
+//   - A fault acts on what clients send while a cleanup closes them, too: one without Times that keeps them from joining or leaving keeps franz-go's Close busy for 45 s. Remove it before.
 //   - A producer that repeats a request until it is answered never ends where a Drop, or a Fail with a retriable code, has no Times: franz-go's
 //     ProduceSync doesn't even end with its context, once it has sent a record with a sequence number.
 //   - A committed offset is that of the next record: 41 after the records 0 to 40.

@@ -471,3 +471,21 @@ func TestExpectMembers(t *testing.T) {
 		}
 	}
 }
+
+// TestFastForwardToTheEndOfASession is what the docs say of clients whose session timeout the test doesn't know.
+func TestFastForwardToTheEndOfASession(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, m fakekafka.Member) {
+		k := fakekafka.Start(t, fakekafka.Topic("orders", 6),
+			fakekafka.Config("group.consumer.min.heartbeat.interval.ms", "50"), fakekafka.Config("group.consumer.heartbeat.interval.ms", "100"))
+		k.JoinAll("billing", members(2, m)...)
+		g := k.Group("billing")
+		g.AwaitStable(t, 2)
+		require.NoError(t, g.Member("worker-2").Pause())
+		s, err := g.Member("worker-2").State()
+		require.NoError(t, err)
+		require.NoError(t, k.FastForward(s.SessionDeadline.Sub(k.Now())+time.Millisecond))
+		g.AwaitStable(t, 1)
+		g.RequireOwner(t, "orders", 5, "worker-1")
+	})
+}
