@@ -68,7 +68,8 @@
 //
 // # Pitfalls
 //
-//   - Members are named by client.id: give each worker its own (franz-go: kgo.ClientID, kafka-go: ReaderConfig.Dialer with a ClientID).
+//   - Members are named by client.id: give each worker its own (franz-go: kgo.ClientID, kafka-go: ReaderConfig.Dialer with a ClientID). A static member whose
+//     place another process has taken goes by that one's.
 //   - A member that was thrown out and comes back is told so by its client: franz-go's PollFetches has a kgo.ErrGroupSession among its
 //     errors. A worker that ends at any error ends there. kafka-go waits 5 s before it joins again (ReaderConfig.JoinGroupBackoff).
 //   - Some clients don't let a topic be created by using it (franz-go: [kgo.AllowAutoTopicCreation]). Name the topics in Start.

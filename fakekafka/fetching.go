@@ -26,7 +26,7 @@ func (g *Group) fetching() (bool, string) {
 		var missing []int32
 		for topic, ps := range m.Owned {
 			for _, p := range ps {
-				if !g.k.b.Fetches(m.ClientID, topic, p) {
+				if !g.k.b.Fetches(g.id, m.ID, topic, p) {
 					missing = append(missing, p)
 				}
 			}

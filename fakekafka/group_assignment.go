@@ -12,7 +12,7 @@ import (
 	"github.com/fakekafka/fakekafka/internal/broker"
 )
 
-// Assignment says who owns what: member, topic, partitions. Members are named by client id, or by group.instance.id or member id where that is
+// Assignment says who owns what: member, topic, partitions. Members are named as in [Group.Member]: by client id, or by group.instance.id or member id where that is
 // what the test gives.
 type Assignment map[string]map[string][]int32
 
@@ -171,7 +171,8 @@ func (g *Group) hasOwner(topic string, partition int32, member string) func() (b
 			return false, "no such group"
 		}
 		owner, owned := ownerIn(s, topic, partition)
-		if owned && (owner.ClientID == member || owner.InstanceID == member && member != "" || owner.ID == member) {
+		called := broker.MembersCalled(s, member)
+		if owned && len(called) == 1 && called[0].ID == owner.ID {
 			return true, ""
 		}
 		saw := "nobody owns it"
@@ -179,10 +180,12 @@ func (g *Group) hasOwner(topic string, partition int32, member string) func() (b
 			saw = memberLabel(owner) + " owns it"
 		}
 		saw += g.misnamed(topic, partition)
-		if !slices.ContainsFunc(s.Members, func(m MemberState) bool {
-			return m.ClientID == member || m.InstanceID == member && member != "" || m.ID == member
-		}) {
-			saw += fmt.Sprintf("; no member is called %q", member)
+		switch n := len(called); {
+		case n == 0:
+			saw += fmt.Sprintf("; no member is called %q%s", member, broker.TakenOver(s, member))
+		case n > 1:
+			_, err := broker.ResolveMember(s, member)
+			saw += "; " + err.Error()
 		}
 		return false, saw + ": " + summary(s)
 	}

@@ -8,7 +8,9 @@ import (
 	"github.com/fakekafka/fakekafka/internal/broker"
 )
 
-// Member is the handle of one member of a group, named by client id, group.instance.id or member id. It is looked up at each call.
+// Member is the handle of one member of a group, named by client id, group.instance.id or member id. It is looked up at each call. The client id is that of the
+// process that speaks for the member now: where another has taken a static member's place, its name is the new one's, though Kafka goes on to show
+// the first one's in a classic group ([MemberState].DescribedClientID).
 func (g *Group) Member(name string) *MemberHandle { return &MemberHandle{g, name} }
 
 // MemberHandle steers and shows one member of a group.
@@ -44,7 +46,8 @@ const (
 )
 
 // Pause stops the member's client: its requests get no answer until Resume. Default scope: Everything. Its session ages meanwhile, so that
-// FastForward past the session timeout removes it. The pause is of the client id: clients that share it pause together. It ends with the test's function, before its cleanups:
+// FastForward past the session timeout removes it. The pause is of the client id: clients that share it pause together. It stays with
+// that client where another one takes the member's place meanwhile. It ends with the test's function, before its cleanups:
 // a client that is closed in a defer is paused still, and may wait for ever for the answer to its LeaveGroup.
 func (m *MemberHandle) Pause(scope ...PauseScope) error {
 	m.g.k.mark.Helper()
@@ -53,20 +56,23 @@ func (m *MemberHandle) Pause(scope ...PauseScope) error {
 	case err != nil:
 	case len(scope) > 1 || len(scope) == 1 && scope[0] != Everything && scope[0] != GroupTraffic:
 		err = fmt.Errorf("the scope %v: give one of Everything and GroupTraffic, or none", scope)
+	case s.ClientID == "":
+		err = fmt.Errorf("the client of %s has no client.id, by which a pause goes: give it one", s.ID)
 	default:
-		err = m.g.k.b.Pause(s.ClientID, len(scope) > 0 && scope[0] == GroupTraffic)
+		err = m.g.k.b.Pause(s.ClientID, m.g.id, m.name, len(scope) > 0 && scope[0] == GroupTraffic)
 	}
 	return m.g.k.steered(fmt.Sprintf("Pause of member %s", m.name), err)
 }
 
-// Resume lets a paused member's client go on. After the member was removed, it goes by the name of its client id only.
+// Resume lets a paused member's client go on, and with it whatever client was paused by a handle of this name: one that has lost the member's place meanwhile, or the
+// member with it, goes on as a zombie.
 func (m *MemberHandle) Resume() error {
 	m.g.k.mark.Helper()
 	client := m.name
 	if s, err := m.find(); err == nil {
 		client = s.ClientID
 	}
-	return m.g.k.steered(fmt.Sprintf("Resume of member %s", m.name), m.g.k.b.Resume(client))
+	return m.g.k.steered(fmt.Sprintf("Resume of member %s", m.name), m.g.k.b.Resume(client, m.g.id, m.name))
 }
 
 // Evict removes the member as its session timeout would, with no clock involved.

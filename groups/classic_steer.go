@@ -86,7 +86,7 @@ func (s *Shard) classicState(g *group) State {
 	}
 	for _, m := range c.order {
 		ms := MemberState{
-			ID: m.id, ClientID: m.clientID, InstanceID: text(m.instanceID), Host: m.clientHost,
+			ID: m.id, ClientID: m.clientID, DescribedClientID: m.clientID, InstanceID: text(m.instanceID), Host: m.clientHost,
 			State: "Joined", Protocol: "classic", Epoch: c.generation,
 			Assignment: m.assignment, LastHeartbeat: m.lastBeat,
 		}

@@ -121,7 +121,7 @@ func (s *Shard) consumerState(group *group) State {
 	for _, id := range g.order {
 		m := g.members[id]
 		ms := MemberState{
-			ID: id, ClientID: m.clientID, InstanceID: m.instance(), Host: m.clientHost,
+			ID: id, ClientID: m.clientID, DescribedClientID: m.clientID, InstanceID: m.instance(), Host: m.clientHost,
 			State: m.state.name(), Protocol: "consumer", Epoch: m.epoch,
 			Subscribed: slices.Clone(m.names), SubscribedRegex: m.regex,
 			Target: s.named(ownershipOf(g.target[id], 0)), Owned: s.named(m.assigned), Revoking: s.named(m.pending),

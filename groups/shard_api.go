@@ -156,7 +156,7 @@ type Event struct {
 	Group      string
 	Kind       EventKind
 	Member     string // member id
-	ClientID   string
+	ClientID   string // of who speaks for the member (see MemberState), or who asked
 	InstanceID string
 	// Replaces is the member id whose place was taken, of a static member that came back.
 	Replaces string

@@ -30,10 +30,15 @@ type State struct {
 
 // MemberState is one member of a State.
 type MemberState struct {
-	ID         string
-	ClientID   string
-	InstanceID string // "" for a dynamic member
-	Host       string // as Kafka shows it, "/127.0.0.1"
+	ID string
+	// ClientID is the client id of who speaks for the member. A Shard doesn't know who does: from it this is DescribedClientID, and the broker, which knows,
+	// puts the right one here.
+	ClientID string
+	// DescribedClientID is the client id that Kafka keeps, and shows in DescribeGroups. It is another one than ClientID where a process has taken a static
+	// classic member's place: Kafka keeps that of the member's first.
+	DescribedClientID string
+	InstanceID        string // "" for a dynamic member
+	Host              string // as Kafka shows it, "/127.0.0.1"
 	// State is a consumer group's member's reconciliation state (Stable, UnrevokedPartitions, UnreleasedPartitions), or "Joined" or "Joining" in a classic
 	// group. In both a member of the classic protocol is "Syncing" from the answer of its JoinGroup until it has been told its assignment.
 	State string

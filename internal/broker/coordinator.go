@@ -88,6 +88,8 @@ func (w *waitingRequest) tell(resp kmsg.Response) {
 
 // voice is who speaks for a member: a connection, or a script.
 type voice interface {
+	// clientID is the client id under which it speaks.
+	clientID() string
 	// alive tells whether the member's heartbeats come through: it is connected, not paused, and its heartbeat does not stand at a hold.
 	alive() bool
 	// acts tells whether it may still do something by itself.
@@ -301,8 +303,8 @@ func (co *coordinator) apply(now time.Time, sh *shard, e groups.Effects) {
 		}
 	}
 	for _, ev := range e.Events {
+		co.noteVoice(&ev)
 		co.c.history.add(ev)
-		co.noteVoice(ev)
 		switch ev.Kind {
 		case groups.EventExpectationLimit:
 			co.missed[ev.Group] = Expectation{co.expected[ev.Group].n, ev.Cause}

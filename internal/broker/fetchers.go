@@ -39,7 +39,7 @@ func (p *partition) expectFetch(group, client, member string) {
 	for i := range p.fetchers {
 		f := &p.fetchers[i]
 		if f.group == group {
-			if f.member != member {
+			if f.member != member || f.client != client {
 				*f = newFetcher(group, client, member)
 				p.changed()
 			}
@@ -125,19 +125,13 @@ func (p *partition) positioned(group, client string, offset, start int64) {
 	}
 }
 
-// Fetches tells whether a client has fetched a partition since a group assigned it.
-func (c *Cluster) Fetches(client, topicName string, index int32) bool {
+// Fetches tells whether a member's client has fetched a partition since the group assigned it.
+func (c *Cluster) Fetches(group, member, topicName string, index int32) bool {
 	p := c.meta.Load().partition(topicName, index)
 	if p == nil {
 		return false
 	}
 	p.mu.Lock()
-	for i := range p.fetchers {
-		if f := &p.fetchers[i]; f.client == client && f.fetched {
-			p.mu.Unlock()
-			return true
-		}
-	}
-	p.mu.Unlock()
-	return false
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.fetchers, func(f fetcher) bool { return f.fetched && f.group == group && f.member == member })
 }

@@ -1,6 +1,19 @@
 package broker
 
-import "github.com/twmb/franz-go/pkg/kmsg"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/groups"
+)
+
+// Who speaks for a member, and what the test may call it. Kafka keeps the client id of a static classic member's first process and shows it for good; a test that pauses the
+// member, or waits for it to fetch, means the process that has the member's place now.
+
+type memberKey struct{ group, member string }
 
 // memberOf is the member that a group request speaks for; ok is false where it names none.
 func memberOf(body kmsg.Request) (k memberKey, ok bool) {
@@ -17,4 +30,110 @@ func memberOf(body kmsg.Request) (k memberKey, ok bool) {
 		k = memberKey{req.Group, req.MemberID}
 	}
 	return k, k.member != ""
+}
+
+// voice is who speaks in a request of a member.
+func (r *request) voice() voice {
+	if r.script != nil {
+		return r.script
+	}
+	return r.conn
+}
+
+// heard notes who speaks for the member that a request names. Ids that the group doesn't know are left out: a client may name any number of them,
+// and whoever speaks for one would be kept for as long as the cluster runs. On the loop.
+func (co *coordinator) heard(sh *shard, w *waitingRequest) {
+	if k, ok := memberOf(w.body); ok && w.voice != nil && sh.HasMember(k.group, k.member) {
+		co.voices[k] = w.voice
+	}
+}
+
+// noteVoice notes who speaks for a new member (heard can't: it wasn't one yet), forgets members that are gone, and names in the event who speaks.
+func (co *coordinator) noteVoice(ev *groups.Event) {
+	k := memberKey{ev.Group, ev.Member}
+	switch ev.Kind {
+	case groups.EventJoined, groups.EventReplaced:
+		delete(co.voices, memberKey{ev.Group, ev.Replaces})
+		if w := co.handling; w != nil && w.voice != nil {
+			co.voices[k] = w.voice
+		}
+	case groups.EventCommitted, groups.EventOffsetsPending:
+		return // they name who asked: of a transaction that is its producer
+	}
+	if v := co.voices[k]; v != nil {
+		ev.ClientID = v.clientID()
+	}
+	switch ev.Kind {
+	case groups.EventLeft, groups.EventExpired, groups.EventEvicted:
+		delete(co.voices, k)
+	}
+}
+
+// nameSpeakers gives the members the client ids of those who speak for them. A member that was only read from the log keeps Kafka's. On the loop.
+func (co *coordinator) nameSpeakers(s *groups.State) {
+	for i := range s.Members {
+		m := &s.Members[i]
+		if v := co.voices[memberKey{s.ID, m.ID}]; v != nil {
+			m.ClientID = v.clientID()
+		}
+	}
+}
+
+// living tells whether a member can be heard: its client is connected and not paused, its script not silent. On the loop.
+func (co *coordinator) living(group, member string) bool {
+	v := co.voices[memberKey{group, member}]
+	return v != nil && v.alive()
+}
+
+// MembersCalled are the members that a name may mean: the one of this member id, or else those of this instance id or with this client id of who speaks for them.
+func MembersCalled(s groups.State, name string) (called []groups.MemberState) {
+	for _, m := range s.Members {
+		switch {
+		case m.ID == name:
+			return []groups.MemberState{m}
+		case m.InstanceID == name && name != "", m.ClientID == name:
+			called = append(called, m)
+		}
+	}
+	return called
+}
+
+// ResolveMember finds a member by client id, instance id or member id. One that fits none or two is an error that lists the members.
+func ResolveMember(s groups.State, name string) (groups.MemberState, error) {
+	called := MembersCalled(s, name)
+	switch len(called) {
+	case 1:
+		return called[0], nil
+	case 0:
+		list := "it has none"
+		if len(s.Members) > 0 {
+			list = "it has " + memberList(s.Members)
+		}
+		return groups.MemberState{}, fmt.Errorf("group %q has no member %q by client id, instance id or member id; %s%s", s.ID, name, list, TakenOver(s, name))
+	}
+	return groups.MemberState{}, fmt.Errorf("group %q has %d members %q; name the one you mean by another of its names: %s", s.ID, len(called), name, memberList(called))
+}
+
+// memberList names members in every way in which the test may.
+func memberList(members []groups.MemberState) string {
+	all := make([]string, len(members))
+	for i, m := range members {
+		all[i] = fmt.Sprintf("%s (client %q", m.ID, m.ClientID)
+		if m.InstanceID != "" {
+			all[i] += fmt.Sprintf(", instance %q", m.InstanceID)
+		}
+		all[i] += ")"
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// TakenOver says, for messages, that a name is of a client whose place another has taken; "" where it is not.
+func TakenOver(s groups.State, name string) string {
+	for _, m := range s.Members {
+		if m.DescribedClientID == name && m.ClientID != name && name != "" {
+			return fmt.Sprintf("; client %[1]q has taken the place of client %[2]q: name it %[1]q", m.ClientID, name)
+		}
+	}
+	return ""
 }

@@ -251,6 +251,8 @@ func (co *coordinator) settle(now time.Time) {
 	}
 }
 
+func (s *Script) clientID() string { return s.spec.Client }
+
 // alive tells whether the member can be heard.
 func (s *Script) alive() bool {
 	return s.phase != scriptGone && !s.silent && !s.standing.heartbeat() && !s.paused(wire.Heartbeat)

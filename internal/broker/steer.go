@@ -50,12 +50,14 @@ func (c *Cluster) SteerGroup(group string, do func(now time.Time, s *groups.Shar
 	return err
 }
 
-// GroupState is a group as it stands between two steps; ok is false where there is no such group. On the loop, or from elsewhere by Look.
+// GroupState is a group as it stands between two steps, its members called as those who speak for them; ok is false where there is no such group. On the
+// loop, or from elsewhere by Look.
 func (c *Cluster) GroupState(group string) (s groups.State, ok bool) {
 	if sh := c.shardNow(group); sh != nil {
-		return sh.State(group)
+		s, ok = sh.State(group)
+		c.groups.nameSpeakers(&s)
 	}
-	return groups.State{}, false
+	return s, ok
 }
 
 // shardNow is the shard of a group, nil while there is none. On the loop.
@@ -77,43 +79,11 @@ func (c *Cluster) GroupIDs() []string {
 	return ids
 }
 
-// ResolveMember finds a member by client id, instance id or member id. One that fits none or two is an error that lists the members.
-func ResolveMember(s groups.State, name string) (groups.MemberState, error) {
-	var fits []groups.MemberState
-	for _, m := range s.Members {
-		if m.ID == name {
-			return m, nil
-		}
-		if m.InstanceID == name && name != "" || m.ClientID == name {
-			fits = append(fits, m)
-		}
-	}
-	if len(fits) == 1 {
-		return fits[0], nil
-	}
-	var all []string
-	for _, m := range s.Members {
-		d := fmt.Sprintf("%s (client %q", m.ID, m.ClientID)
-		if m.InstanceID != "" {
-			d += fmt.Sprintf(", instance %q", m.InstanceID)
-		}
-		all = append(all, d+")")
-	}
-	slices.Sort(all)
-	list := "it has none"
-	if len(all) > 0 {
-		list = "it has " + strings.Join(all, ", ")
-	}
-	if len(fits) == 0 {
-		return groups.MemberState{}, fmt.Errorf("group %q has no member %q by client id, instance id or member id; %s", s.ID, name, list)
-	}
-	return groups.MemberState{}, fmt.Errorf("group %q has %d members %q; name one by its member id: %s", s.ID, len(fits), name, list)
-}
-
 // pause is a client whose requests wait: nothing it sends is handled, nothing it waits for is answered.
 type pause struct {
-	client    string // "": every client
-	broker    int32  // 0: at every broker
+	client    string    // "": every client
+	asked     memberKey // the group and the name by which the test called the member; zero for one that was not of a member
+	broker    int32     // 0: at every broker
 	groupOnly bool
 	gate      *Gate
 }
@@ -173,9 +143,9 @@ func (ps *pauses) remove(fn func(*pause) bool) (removed []*pause) {
 }
 
 // Pause stops a client, by client id: as if its process hung. With groupOnly it still produces and fetches, and only its group requests wait.
-// A heartbeat that the coordinator holds is let go, into the pause.
-func (c *Cluster) Pause(client string, groupOnly bool) error {
-	return c.stopClient(&pause{client: client, groupOnly: groupOnly, gate: c.NewGate("pause of " + client)},
+// A heartbeat that the coordinator holds is let go, into the pause. It is of who speaks for the member that the test calls so in the group.
+func (c *Cluster) Pause(client, group, called string, groupOnly bool) error {
+	return c.stopClient(&pause{client: client, asked: memberKey{group, called}, groupOnly: groupOnly, gate: c.NewGate("pause of " + client)},
 		fmt.Sprintf("client %q is paused already", client))
 }
 
@@ -195,9 +165,10 @@ func (c *Cluster) stopClient(p *pause, twice string) error {
 	return nil
 }
 
-// Resume lets a paused client go on.
-func (c *Cluster) Resume(client string) error {
-	if !c.goOn(func(p *pause) bool { return p.client == client && p.broker == 0 }) {
+// Resume lets a paused client go on, and those that were paused when the test called the group's member the same: others may speak for it now.
+func (c *Cluster) Resume(client, group, called string) error {
+	asked := memberKey{group, called}
+	if !c.goOn(func(p *pause) bool { return p.broker == 0 && (p.client == client || p.asked == asked) }) {
 		now := "nobody is"
 		if all := c.Disturbances(); len(all) > 0 {
 			now = strings.Join(all, "; ")
@@ -320,36 +291,6 @@ func (c *Cluster) DropConnections(client string) int {
 	return n
 }
 
-type memberKey struct{ group, member string }
-
-// heard notes who speaks for the member that a request names. Ids that the group doesn't know are left out: a client may name any number of them,
-// and whoever speaks for one would be kept for as long as the cluster runs. On the loop.
-func (co *coordinator) heard(sh *shard, w *waitingRequest) {
-	if k, ok := memberOf(w.body); ok && w.voice != nil && sh.HasMember(k.group, k.member) {
-		co.voices[k] = w.voice
-	}
-}
-
-// noteVoice notes who speaks for a new member (heard can't: it wasn't one yet), and forgets members that are gone.
-func (co *coordinator) noteVoice(ev groups.Event) {
-	k := memberKey{ev.Group, ev.Member}
-	switch ev.Kind {
-	case groups.EventJoined, groups.EventReplaced:
-		delete(co.voices, memberKey{ev.Group, ev.Replaces})
-		if w := co.handling; w != nil && w.voice != nil {
-			co.voices[k] = w.voice
-		}
-	case groups.EventLeft, groups.EventExpired, groups.EventEvicted:
-		delete(co.voices, k)
-	}
-}
-
-// living tells whether a member can be heard: its client is connected and not paused, its script not silent. On the loop.
-func (co *coordinator) living(group, member string) bool {
-	v := co.voices[memberKey{group, member}]
-	return v != nil && v.alive()
-}
-
 // alive tells whether the client is connected and its heartbeats come through.
 func (c *conn) alive() bool {
 	return c.open() && !c.standing.heartbeat() && c.cluster.pauses.at(c.clientID(), c.node.id, wire.Heartbeat) == nil
@@ -383,12 +324,4 @@ type standing struct{ atomic.Int32 }
 func (s *standing) heartbeat() bool {
 	k := wire.Key(s.Load() - 1)
 	return k == wire.Heartbeat || k == wire.ConsumerGroupHeartbeat
-}
-
-// voice is who speaks in a request of a member.
-func (r *request) voice() voice {
-	if r.script != nil {
-		return r.script
-	}
-	return r.conn
 }
