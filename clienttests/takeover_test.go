@@ -70,7 +70,9 @@ func takeOverOfClosed(l *life) {
 		require.ErrorContains(l, err, `has no member "one"`)
 		ctx, cancel := context.WithTimeout(l.ctx, 10*time.Millisecond)
 		defer cancel()
-		require.ErrorContains(l, l.g.Owned(ctx, "orders-eu", 0, "one"), "two")
+		err = l.g.Owned(ctx, "orders-eu", 0, "one")
+		require.ErrorContains(l, err, "two (instance pod-1) owns it; no member is called \"one\"")
+		require.ErrorContains(l, err, "client \"one\" is out of it since ")
 
 		require.NoError(l, l.g.Member("pod-1").Pause())
 		require.NoError(l, l.g.Member("two").Resume())

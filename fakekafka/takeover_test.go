@@ -74,6 +74,11 @@ func TestAMemberIsCalledAsWhoSpeaksForIt(t *testing.T) {
 			g.RequireAssignment(t, fakekafka.Assignment{"pod-1": s.Owned, "other": g.Assignment()["other"]})
 			require.Contains(t, g.Assignment(), "two")
 
+			require.NoError(t, g.ReloadCoordinator())
+			again, err := g.Member("two").State()
+			require.NoError(t, err, "the log has Kafka's name only")
+			require.Equal(t, s.DescribedClientID, again.DescribedClientID)
+
 			require.NoError(t, g.Member("pod-1").Pause())
 			require.NoError(t, k.FastForward(46*time.Second))
 			g.AwaitStable(t, 1) // two was paused

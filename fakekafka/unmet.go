@@ -62,9 +62,7 @@ func are(n int, thing string) string {
 }
 
 // named tells whether a member of the group goes by a name.
-func named(s GroupState, name string) bool {
-	return slices.ContainsFunc(s.Members, func(m MemberState) bool { return m.ClientID == name || m.InstanceID == name || m.ID == name })
-}
+func named(s GroupState, name string) bool { return len(broker.MembersCalled(s, name)) > 0 }
 
 // inTheWay is what the test has done that may keep something from happening: brokers that don't run, pauses, isolations, holds at which requests stand, faults.
 func (k *Cluster) inTheWay() []string {
@@ -161,6 +159,15 @@ func (g *Group) gone() (gone, refused map[string]Event) {
 		e.ClientID = cmp.Or(e.ClientID, clients[e.Member])
 		switch e.Kind {
 		case groups.EventJoined:
+			clients[e.Member] = e.ClientID
+		case groups.EventReplaced:
+			if old := clients[e.Replaces]; old != e.ClientID {
+				gone[old] = e
+			}
+			clients[e.Member] = e.ClientID
+		case groups.EventReplaced:
+			gone[clients[e.Replaces]] = e
+			delete(gone, e.ClientID) // it may be the same, or have come back
 			clients[e.Member] = e.ClientID
 		case groups.EventLeft, groups.EventExpired, groups.EventEvicted:
 			gone[e.ClientID] = e
