@@ -11,7 +11,7 @@
 // sessions), which is put in where it belongs on each side (world.go). Answers are compared field by field, up to a consistent
 // renaming of these ids (tree.go, compare.go). What differs by chance, by the clock or on purpose stands in one table (known.go).
 //
-// A difference counts when three more runs of its sequence end with it; others are only mentioned. The sequence is then made shorter
+// A difference counts when eight more runs of its sequence end with it; others are only mentioned. The sequence is then made shorter
 // while the difference stays (shrink.go), and printed (report.go): the seed, the requests decoded, the last one as hex, both answers, and
 // the first field that differs. To see it again:
 //

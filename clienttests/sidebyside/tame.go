@@ -26,9 +26,15 @@ func tame(q kmsg.Request) {
 				q.Topics[i].NumPartitions = 0
 			}
 		}
+	case *kmsg.DeleteTopicsRequest: // without the topics of the coordinators no sequence goes on
+		q.TopicNames = slices.DeleteFunc(q.TopicNames, internal)
+		q.Topics = slices.DeleteFunc(q.Topics, func(t kmsg.DeleteTopicsRequestTopic) bool { return t.Topic != nil && internal(*t.Topic) })
 	case *kmsg.CreatePartitionsRequest:
 		for i := range q.Topics {
-			if q.Topics[i].Count > 100 && q.Topics[i].Count < 20000 {
+			switch count := q.Topics[i].Count; {
+			case count > 1<<20: // the controller's heap decides whether the request fails as a whole
+				q.Topics[i].Count = 20000
+			case count > 100 && count < 20000:
 				q.Topics[i].Count = 1
 			}
 		}
@@ -88,6 +94,9 @@ func tame(q kmsg.Request) {
 		q.MaxWaitMillis, q.ReplicaID = 0, min(q.ReplicaID, 0)
 	}
 }
+
+// internal tells of a topic that a coordinator keeps its state in.
+func internal(topic string) bool { return topic == "__consumer_offsets" || topic == "__transaction_state" }
 
 // ofAll tells of settings that hold for the clients of every sequence.
 func ofAll(t kmsg.ConfigResourceType) bool {
