@@ -5,7 +5,12 @@ import "github.com/fakekafka/fakekafka/internal/wire"
 // API is a kind of request, by its key in Kafka's protocol. Its String is Kafka's own name, such as ConsumerGroupHeartbeat.
 type API int16
 
-func (a API) String() string { return wire.Key(a).String() }
+func (a API) String() string {
+	if a == AnyAPI {
+		return "AnyAPI"
+	}
+	return wire.Key(a).String()
+}
 
 // AnyAPI stands for every kind of request in [Cluster.On] and [Cluster.Requests].
 const AnyAPI API = -1

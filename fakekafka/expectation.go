@@ -2,6 +2,7 @@ package fakekafka
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -110,9 +111,17 @@ func (e Expectation) diffInOrder(unseen []Record, from int) string {
 	}
 	hunk(len(want), max(j, min(len(want), len(got))))
 	if more := len(lines) - diffLines; more > 0 {
-		return strings.Join(lines[:diffLines], "\n") + fmt.Sprintf("\n    … %d more lines, of %s wanted and %d there", more, count(len(e.want), "record"), len(unseen))
+		return strings.Join(lines[:diffLines], "\n") + fmt.Sprintf("\n    … %d more lines, of %s wanted and %d there", more, count(len(e.want), "record"), len(unseen)) + across(unseen)
 	}
-	return strings.Join(lines, "\n") + rest(unseen, from+j)
+	return strings.Join(lines, "\n") + rest(unseen, from+j) + across(unseen)
+}
+
+// across says of records in several partitions how InOrder takes them; "" where they are in one.
+func across(unseen []Record) string {
+	if len(unseen) == 0 || unseen[0].Partition == unseen[len(unseen)-1].Partition {
+		return ""
+	}
+	return "\n    (they are in several partitions, which InOrder takes one after the other; between partitions there is no order: PerKey and AnyOrder need none)"
 }
 
 // run is how many pairs stand right before and right behind one, with nothing between them.
@@ -204,7 +213,11 @@ func (e Expectation) matchEach(unseen []Record, candidates func(i int) []Record)
 	return nil, func() string {
 		var lines, others []string
 		for _, r := range missing {
-			lines = append(lines, fmt.Sprintf("  - %s   (missing)", r.wanted()))
+			why := "missing"
+			if slices.ContainsFunc(unseen, func(u Record) bool { return !taken[[2]int64{int64(u.Partition), u.Offset}] && r.is(u) }) {
+				why = "there, but not in this order"
+			}
+			lines = append(lines, fmt.Sprintf("  - %s   (%s)", r.wanted(), why))
 		}
 		for _, r := range unseen {
 			if !taken[[2]int64{int64(r.Partition), r.Offset}] {

@@ -45,7 +45,7 @@ func (g *Group) Fetching(ctx context.Context) error {
 	if err := g.nameless(); err != nil {
 		return g.failed(fmt.Errorf("wanted a group that fetches: %w", err))
 	}
-	return g.failed(g.k.await(ctx, "every owned partition to be fetched", g.fetching))
+	return g.unmet(g.k.await(ctx, "every owned partition to be fetched", g.fetching), 1)
 }
 
 // AwaitFetching waits until the group is stable and every member fetches every partition that it owns: its position is known then, and a record produced from now

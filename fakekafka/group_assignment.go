@@ -216,7 +216,7 @@ func (g *Group) RequireOwner(tb testing.TB, topic string, partition int32, membe
 	check(tb, g.unmet(g.k.now(fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)), 1, member))
 }
 
-// RequireBalanced fails the test unless the members' numbers of partitions differ by at most one.
+// RequireBalanced fails the test unless the members' numbers of partitions differ by at most one; and where nobody owns any.
 func (g *Group) RequireBalanced(tb testing.TB) {
 	tb.Helper()
 	check(tb, g.unmet(g.k.now("partitions spread evenly", func() (bool, string) {
@@ -234,6 +234,9 @@ func (g *Group) RequireBalanced(tb testing.TB) {
 				least = n
 			}
 			most = max(most, n)
+		}
+		if most == 0 {
+			return false, "nobody owns a partition: " + summary(s)
 		}
 		return most-least <= 1, summary(s)
 	}), 1))

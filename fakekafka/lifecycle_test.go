@@ -266,7 +266,7 @@ func TestBadOptions(t *testing.T) {
 		{[]fakekafka.Option{fakekafka.Topic("a b", 1)}, []string{`topic "a b"`}},
 		{[]fakekafka.Option{fakekafka.Topic("t", 0)}, []string{`Topic("t", 0)`}},
 		{[]fakekafka.Option{fakekafka.Topic("t", 1), fakekafka.Topic("t", 2)}, []string{`topic "t"`, "twice"}},
-		{[]fakekafka.Option{fakekafka.Topic("t", 1, fakekafka.Replicas(3))}, []string{`topic "t"`, "replication factor of 3", "1 broker"}},
+		{[]fakekafka.Option{fakekafka.Topic("t", 1, fakekafka.Replicas(3))}, []string{`topic "t"`, "replication factor of 3", "1 broker", "; give Brokers(3), or fewer Replicas"}},
 		{[]fakekafka.Option{fakekafka.Topic("t", 1, fakekafka.Replicas(0))}, []string{`Topic("t")`, "Replicas(0)"}},
 		{[]fakekafka.Option{fakekafka.Topic("t", 1, fakekafka.With("retention.ms", "soon"))}, []string{`topic "t"`, "retention.ms", "soon"}},
 		{[]fakekafka.Option{fakekafka.Topic("t", 1, fakekafka.With("no.such", "1"))}, []string{`topic "t"`, "no.such"}},

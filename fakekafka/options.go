@@ -47,6 +47,18 @@ func collect(opts []Option) (*options, error) {
 	return o, nil
 }
 
+// tooFewBrokers says, in the error of a start, what a topic with more replicas than there are brokers needs.
+func (o *options) tooFewBrokers() string {
+	most := 0
+	for _, t := range o.broker.Topics {
+		most = max(most, int(t.ReplicationFactor))
+	}
+	if most <= max(o.broker.Brokers, 1) {
+		return ""
+	}
+	return fmt.Sprintf("; give Brokers(%d), or fewer Replicas", most)
+}
+
 // TopicConfig sets one of Kafka's topic configs on a topic: see [With].
 type TopicConfig struct{ name, value string }
 

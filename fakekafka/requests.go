@@ -110,11 +110,14 @@ func (q *RequestQuery) Counted(ctx context.Context, n int) error {
 // others says who sent such requests beside those that are asked for.
 func (q *RequestQuery) others() string {
 	if q.q.Client == "" && q.q.Group == "" && q.q.Broker == 0 {
+		if n := q.count(); n == 0 {
+			return "; no client sent any; " + q.k.senders()
+		}
 		return ""
 	}
 	if client := q.q.Client; client != "" {
 		if n, _ := q.k.b.Requests(broker.RequestQuery{Key: broker.AnyKey, Client: client}); n == 0 {
-			return fmt.Sprintf("; client %q has sent nothing at all; %s", client, q.k.senders())
+			return fmt.Sprintf("; client %q has sent nothing; %s", client, q.k.senders())
 		}
 	}
 	n, recent := q.k.b.Requests(broker.RequestQuery{Key: q.q.Key})
@@ -129,7 +132,7 @@ func (k *Cluster) senders() string {
 	if _, all := k.b.Requests(broker.RequestQuery{Key: broker.AnyKey}); len(all) > 0 {
 		return "requests came from " + clientsOf(all)
 	}
-	return "no client has"
+	return "no client has sent anything"
 }
 
 // clientsOf names some of those who sent requests.
@@ -205,4 +208,11 @@ func (q *RequestQuery) List() []RequestEntry {
 }
 
 // DropConnections cuts all connections of a client, by client.id, and answers how many there were.
-func (k *Cluster) DropConnections(client string) int { return k.b.DropConnections(client) }
+// Of a client that never sent a request a line in the log says so: perhaps its name is a slip of the pen.
+func (k *Cluster) DropConnections(client string) int {
+	n := k.b.DropConnections(client)
+	if n == 0 {
+		k.b.WarnOfStranger(fmt.Sprintf("DropConnections(%q)", client), client)
+	}
+	return n
+}

@@ -26,7 +26,7 @@ func start(o *options, tb testing.TB) (*Cluster, error) {
 	}
 	b, err := broker.New(o.broker)
 	if err != nil {
-		return nil, fmt.Errorf("fakekafka: %w", err)
+		return nil, fmt.Errorf("fakekafka: %w%s", err, o.tooFewBrokers())
 	}
 	k.b = b
 	return k, nil

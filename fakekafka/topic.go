@@ -1,6 +1,7 @@
 package fakekafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -268,7 +269,7 @@ func (t *TopicHandle) hasRecords(e Expectation) (ok bool, saw func() string, nev
 func (t *TopicHandle) Has(ctx context.Context, e Expectation) error {
 	var saw func() string
 	few, never := false, false // few: then the records were not read
-	wanted := fmt.Sprintf("%s to hold, %s, %s", t.text(), e.order, count(len(e.want), "record"))
+	wanted := t.wanted(e)
 	err := t.k.await(ctx, wanted, func() (ok bool, _ string) {
 		// Or else each of thousands of records that come one by one would have all before it read again.
 		if few = e.order != inOrder && t.tooFew(len(e.want)); few {
@@ -293,6 +294,10 @@ func (t *TopicHandle) Has(ctx context.Context, e Expectation) error {
 		return fmt.Errorf("fakekafka: %w", err)
 	}
 	return fmt.Errorf("fakekafka: %w\n%s%s", err, saw(), t.passedOver(e))
+}
+
+func (t *TopicHandle) wanted(e Expectation) string {
+	return fmt.Sprintf("%s to hold, %s, %s", t.text(), cmp.Or(e.order, "in an order that is not said"), count(len(e.want), "record"))
 }
 
 // passedOver says of records that are as wanted, and are in the log, why they don't count, a line each.
@@ -345,7 +350,7 @@ func (t *TopicHandle) AwaitRecords(tb testing.TB, e Expectation) {
 func (t *TopicHandle) RequireRecords(tb testing.TB, e Expectation) {
 	tb.Helper()
 	if ok, saw, _ := t.hasRecords(e); !ok {
-		tb.Fatalf("fakekafka: wanted %s to hold, %s, %s; there was:\n%s%s", t.text(), e.order, count(len(e.want), "record"), saw(), t.passedOver(e))
+		tb.Fatalf("fakekafka: wanted %s; there was:\n%s%s", t.wanted(e), saw(), t.passedOver(e))
 	}
 }
 

@@ -161,11 +161,6 @@ func (g *Group) gone() (gone, refused map[string]Event) {
 		case groups.EventJoined:
 			clients[e.Member] = e.ClientID
 		case groups.EventReplaced:
-			if old := clients[e.Replaces]; old != e.ClientID {
-				gone[old] = e
-			}
-			clients[e.Member] = e.ClientID
-		case groups.EventReplaced:
 			gone[clients[e.Replaces]] = e
 			delete(gone, e.ClientID) // it may be the same, or have come back
 			clients[e.Member] = e.ClientID

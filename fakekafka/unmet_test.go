@@ -2,6 +2,7 @@ package fakekafka_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -279,9 +280,10 @@ func TestRequestsOfAClientThatNeverCame(t *testing.T) {
 	said := func() string {
 		return unmet(t, func(ctx context.Context) error { return k.Requests(fakekafka.Produce).From("worker").Counted(ctx, 1) })
 	}
-	require.Contains(t, said(), `there was: 0; client "worker" has sent nothing at all; no client has`)
+	require.Contains(t, said(), `there was: 0; client "worker" has sent nothing; no client has sent anything`)
 	dialRaw(t, k, "worker-1").ask(metadataOf("orders"))
-	require.Contains(t, said(), `there was: 0; client "worker" has sent nothing at all; requests came from "worker-1"`)
+	require.Contains(t, said(), `there was: 0; client "worker" has sent nothing; requests came from "worker-1"`)
+	require.Contains(t, unmet(t, func(ctx context.Context) error { return k.Requests(fakekafka.Produce).Counted(ctx, 1) }), `there was: 0; no client sent any; requests came from "worker-1"`)
 }
 
 // TestRecordsThatDoNotCount: a record that is as wanted and doesn't count is told of, and why.
@@ -304,4 +306,70 @@ func TestRecordsThatDoNotCount(t *testing.T) {
 	wanted = fakekafka.AnyOrder(fakekafka.V("c"))
 	require.Contains(t, failure(t, func(tb testing.TB) { topic.ReadCommitted().RequireRecords(tb, wanted) }), "null=\"c\" at partition 0 offset 2 doesn't count: ")
 	topic.RequireRecords(t, wanted)
+}
+
+// TestOrderIsTold: records that are there and not in the wanted order are no missing ones.
+func TestOrderIsTold(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("one", 1), fakekafka.Topic("three", 3))
+	require.NoError(t, k.Topic("one").Produce(fakekafka.KV("ada", "2"), fakekafka.KV("ada", "1")))
+	said := failure(t, func(tb testing.TB) {
+		k.Topic("one").RequireRecords(tb, fakekafka.PerKey(fakekafka.KV("ada", "1"), fakekafka.KV("ada", "3")))
+	})
+	require.Contains(t, said, "  - \"ada\"=\"1\"   (there, but not in this order)\n  - \"ada\"=\"3\"   (missing)")
+	require.NotContains(t, said, "several partitions")
+	require.NoError(t, k.Topic("three").Produce(fakekafka.V("a"), fakekafka.V("b"), fakekafka.V("c")))
+	require.Contains(t, failure(t, func(tb testing.TB) { k.Topic("three").RequireRecords(tb, fakekafka.InOrder(fakekafka.V("c"))) }),
+		"\n    (they are in several partitions, which InOrder takes one after the other; between partitions there is no order: PerKey and AnyOrder need none)")
+	require.Contains(t, failure(t, func(tb testing.TB) { k.Topic("one").RequireRecords(tb, fakekafka.Expectation{}) }),
+		"to hold, in an order that is not said, 0 records; there was:\n    the expectation is of no kind: make it with InOrder")
+}
+
+// TestNothingIsNotBalanced: where nobody owns anything nothing is proved.
+func TestNothingIsNotBalanced(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+	m := k.Join("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}})
+	k.Group("billing").AwaitStable(t, 1)
+	k.Group("billing").RequireBalanced(t)
+	require.Equal(t, fakekafka.NoError, m.Leave())
+	require.Contains(t, failure(t, func(tb testing.TB) { k.Group("billing").RequireBalanced(tb) }),
+		"wanted partitions spread evenly; there was: nobody owns a partition: Empty")
+}
+
+// TestWhoIsNamedWrongIsTold: connections of a client that never came are cut with a line in the log; a rule for a group says which groups came.
+func TestWhoIsNamedWrongIsTold(t *testing.T) {
+	t.Parallel()
+	rec := &recorder{TB: t}
+	k := fakekafka.Start(rec, fakekafka.Topic("orders", 1))
+	k.On(fakekafka.FindCoordinator).Group("biling").Drop()
+	k.On(fakekafka.AnyAPI).From("nobody").Drop()
+	r := dialRaw(t, k, "worker-1")
+	r.ask(findGroup("billing"))
+	require.Zero(t, k.DropConnections("worker"))
+	require.Equal(t, 1, k.DropConnections("worker-1"))
+	said := rec.end()
+	require.Contains(t, said, `On(FindCoordinator).Group("biling").Drop() never acted on a request: 1 FindCoordinator came, from "worker-1", for groups ["billing"], and none fitted`)
+	require.Contains(t, said, `On(AnyAPI).From("nobody").Drop() never acted`)
+	told := strings.Join(rec.logs, "\n")
+	require.Equal(t, 1, strings.Count(told, "did nothing"), told)
+	require.Contains(t, told, "DropConnections(\\\"worker\\\") did nothing: no client of this client.id ever sent a request; requests came from")
+}
+
+// TestATakenOverClientIsOut of the group, and no longer waited for.
+func TestATakenOverClientIsOut(t *testing.T) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, m fakekafka.Member) {
+		k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+		m.InstanceID, m.ClientID = "pod-1", "one"
+		one := k.Join("billing", m)
+		k.Group("billing").AwaitStable(t, 1)
+		if m.Protocol == fakekafka.Consumer {
+			require.Equal(t, fakekafka.NoError, one.LeaveForAWhile())
+		}
+		m.ClientID = "two"
+		k.Join("billing", m)
+		k.Group("billing").AwaitStable(t, 1)
+		require.Regexp(t, `client "one" is out of it since \+[0-9.]+s: `, unmet(t, stableWith(k.Group("billing"), 2)))
+	})
 }

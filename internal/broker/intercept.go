@@ -179,7 +179,17 @@ func (c *Cluster) whyIdle(r *Rule) string {
 	if count == 0 {
 		return fmt.Sprintf("%s: no client sent %s", text, r.Key)
 	}
-	return fmt.Sprintf("%s: %d %s came, from %s, and none fitted", text, count, r.Key, clientsOf(recent))
+	of := ""
+	if r.Group != "" {
+		var ids []string
+		for i := range recent {
+			if id := recent[i].Group; id != "" && !slices.Contains(ids, id) && len(ids) < 5 {
+				ids = append(ids, id)
+			}
+		}
+		of = fmt.Sprintf(", for groups %q", ids)
+	}
+	return fmt.Sprintf("%s: %d %s came, from %s%s, and none fitted", text, count, r.Key, clientsOf(recent), of)
 }
 
 // Acted tells of the rules that have acted, in their order, for messages. Those that only look, and holds, which tell of themselves, are left out.

@@ -221,14 +221,19 @@ func (c *Cluster) warnOfStranger(p *pause) {
 	if p.broker == 0 || p.client == "" || p.gate.Ever() > 0 {
 		return
 	}
-	if n, _ := c.Requests(RequestQuery{Key: AnyKey, Client: p.client}); n > 0 {
+	c.WarnOfStranger("the "+p.gate.Name, p.client)
+}
+
+// WarnOfStranger tells that what the test did to a client did nothing, if that client never came.
+func (c *Cluster) WarnOfStranger(what, client string) {
+	if n, _ := c.Requests(RequestQuery{Key: AnyKey, Client: client}); n > 0 {
 		return
 	}
 	sent := "no client has sent anything"
 	if _, all := c.Requests(RequestQuery{Key: AnyKey}); len(all) > 0 {
 		sent = "requests came from " + clientsOf(all)
 	}
-	c.log.Warn(fmt.Sprintf("the %s did nothing: no client of this client.id ever sent a request; %s", p.gate.Name, sent))
+	c.log.Warn(fmt.Sprintf("%s did nothing: no client of this client.id ever sent a request; %s", what, sent))
 }
 
 // Isolate cuts clients off from a broker, as a network does that loses every packet: what they send there gets no answer, and their
