@@ -147,6 +147,28 @@ func TestAHeldHeartbeatAnswersWhatHappens(t *testing.T) {
 	}
 }
 
+// A heartbeat that waits for news came before the hold, and would keep the next one, which stands there, away for as long as its client bears it.
+func TestHoldOfHeartbeatsLetsThoseGoThatWait(t *testing.T) {
+	t.Parallel()
+	k := startRaw(t)
+	m, other := joinRaw(t, k, "billing", "worker-1"), joinRaw(t, k, "refunds", "worker-2")
+	held, others := m.hold(k), other.hold(k)
+	hold := k.Group("billing").Hold(fakekafka.Beat)
+	resp, err := m.receive(held)
+	require.Equal(t, fakekafka.NoError, beatCode(t, resp, err))
+	awaitParked(t, k, "refunds", "heartbeat")
+	next := m.beat()
+	m.send(next)
+	hold.Await(t)
+	require.NoError(t, k.Group("billing").Rebalance())
+	hold.Release()
+	resp, err = m.receive(next)
+	require.Equal(t, fakekafka.RebalanceInProgress, beatCode(t, resp, err))
+	require.NoError(t, k.Group("refunds").Rebalance())
+	resp, err = other.receive(others)
+	require.Equal(t, fakekafka.RebalanceInProgress, beatCode(t, resp, err))
+}
+
 func TestRulesOnHeldHeartbeats(t *testing.T) {
 	k := startRaw(t)
 	m := joinRaw(t, k, "billing", "worker-1")

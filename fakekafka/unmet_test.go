@@ -165,6 +165,7 @@ func TestHoldsThatNothingReaches(t *testing.T) {
 		{"classic", fakekafka.Sync, "its members got through Sync before the hold"},
 		{"classic", fakekafka.Commit, "its clients have sent no commit yet: is there a record to read"},
 		{"classic", fakekafka.Leave, "no member has left since the hold"},
+		{"classic", fakekafka.Beat, "no heartbeat has come since the hold"},
 		{"classic", fakekafka.Assign, "Assign is a step of groups of the consumer protocol, this one's is classic: Sync holds the leader's assignment there"},
 		{"classic", fakekafka.RevokeAck, "RevokeAck is a step of groups of the consumer protocol, this one's is classic: the second JoinGroup of a cooperative member"},
 		{"consumer", fakekafka.Sync, "Sync is a step of groups of the classic protocol, this one's is consumer: Assign holds the assignment there"},
