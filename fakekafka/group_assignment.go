@@ -16,7 +16,7 @@ import (
 // what the test gives.
 type Assignment map[string]map[string][]int32
 
-// Assignment is who owns what now, members named by client id (by member id where two share a client id).
+// Assignment is who owns what now, members named by client id (by member id where that name fits two).
 func (g *Group) Assignment() Assignment { return assignmentOf(g.State()) }
 
 func assignmentOf(s GroupState) Assignment {
@@ -27,15 +27,18 @@ func assignmentOf(s GroupState) Assignment {
 	return a
 }
 
-// memberNames are names, by member id, that fit no other member of the group: the client id, or the member id where two share that or there is none.
+// memberNames are names, by member id, that fit no other member of the group: the client id, or the member id where another is called that, too, or there is none.
 func memberNames(s GroupState) map[string]string {
-	clients, names := map[string]int{}, map[string]string{}
+	called, names := map[string]int{}, map[string]string{}
 	for _, m := range s.Members {
-		clients[m.ClientID]++
+		called[m.ClientID]++
+		if m.InstanceID != m.ClientID {
+			called[m.InstanceID]++
+		}
 	}
 	for _, m := range s.Members {
 		names[m.ID] = m.ClientID
-		if clients[m.ClientID] > 1 || m.ClientID == "" {
+		if called[m.ClientID] > 1 || m.ClientID == "" {
 			names[m.ID] = m.ID
 		}
 	}
@@ -111,7 +114,7 @@ func (g *Group) RequireAssignment(tb testing.TB, want Assignment) {
 	check(tb, g.unmet(g.k.now("this assignment", g.hasAssignment(want)), 0, want.members()...))
 }
 
-// Owner names the member that owns a partition now, by client id (by member id where two share a client id); ok is false where nobody does.
+// Owner names the member that owns a partition now, by client id (by member id where that name fits two); ok is false where nobody does.
 func (g *Group) Owner(topic string, partition int32) (member string, ok bool) {
 	s := g.State()
 	m, ok := ownerIn(s, topic, partition)
@@ -204,13 +207,13 @@ func (g *Group) Owned(ctx context.Context, topic string, partition int32, member
 	return g.unmet(g.k.await(ctx, fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)), 1, member)
 }
 
-// AwaitOwner waits until a member, named by client id, instance id or member id, owns a partition.
+// AwaitOwner waits until a member, named by client id, instance id or member id, owns a partition. A name that fits two members names neither.
 func (g *Group) AwaitOwner(tb testing.TB, topic string, partition int32, member string) {
 	tb.Helper()
 	g.k.within(tb, func(ctx context.Context) error { return g.Owned(ctx, topic, partition, member) })
 }
 
-// RequireOwner fails the test unless the member owns the partition now.
+// RequireOwner fails the test unless the member, named as in AwaitOwner, owns the partition now.
 func (g *Group) RequireOwner(tb testing.TB, topic string, partition int32, member string) {
 	tb.Helper()
 	check(tb, g.unmet(g.k.now(fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)), 1, member))
