@@ -163,3 +163,34 @@ func TestNamesOfMembersThatFitNoneOrTwo(t *testing.T) {
 	g.RequireAssignment(t, g.Assignment())
 	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireOwner(tb, "orders", 0, "pod-1") }), `group "billing" has 2 members "pod-1"; name the one`)
 }
+
+// A static member of the classic protocol in a group of both is described as its last process, as every member of a consumer group.
+func TestTakeOverInAGroupOfBothProtocols(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2), fakekafka.ManualClock(start))
+	g := k.Group("billing")
+	m := fakekafka.Member{ClientID: "one", InstanceID: "pod-1", Topics: []string{"orders"}}
+	other := k.Join("billing", fakekafka.Member{ClientID: "other", Topics: m.Topics, Protocol: fakekafka.Consumer})
+	one := k.Join("billing", m)
+	g.AwaitStable(t, 2)
+	had := g.Assignment()
+	require.NoError(t, one.FallSilent())
+	m.ClientID = "two"
+	k.Join("billing", m)
+	g.AwaitAssignment(t, fakekafka.Assignment{"two": had["one"], "other": had["other"]})
+	s, err := g.Member("pod-1").State()
+	require.NoError(t, err)
+	require.Equal(t, "two", s.ClientID)
+	require.Equal(t, "two", s.DescribedClientID)
+
+	// Its last consumer member gone, the group is a classic one: who speaks for the rest is the same.
+	require.Equal(t, fakekafka.NoError, other.Leave())
+	g.AwaitAssignment(t, fakekafka.Assignment{"two": {"orders": {0, 1}}})
+	require.Equal(t, "classic", g.State().Protocol)
+	m.ClientID = "three"
+	k.Join("billing", m)
+	g.AwaitOwner(t, "orders", 0, "three")
+	s, err = g.Member("three").State()
+	require.NoError(t, err)
+	require.Equal(t, "two", s.DescribedClientID)
+}
