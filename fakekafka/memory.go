@@ -2,7 +2,9 @@ package fakekafka
 
 import (
 	"context"
+	"fmt"
 	"net"
+	"slices"
 
 	"github.com/fakekafka/fakekafka/internal/memnet"
 )
@@ -25,7 +27,11 @@ func InMemoryNetwork() Option {
 // makes no difference with [InMemoryNetwork].
 func (k *Cluster) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	if k.o.memory != nil {
-		return k.o.memory.DialContext(ctx, addr)
+		nc, err := k.o.memory.DialContext(ctx, addr)
+		if err != nil && !slices.Contains(k.Addrs(), addr) {
+			err = fmt.Errorf("%w: on this network in memory there are only the brokers at %q", err, k.Addrs())
+		}
+		return nc, err
 	}
 	if network == "" {
 		network = "tcp"

@@ -293,50 +293,11 @@ func (t *TopicHandle) Has(ctx context.Context, e Expectation) error {
 	if saw == nil {
 		return fmt.Errorf("fakekafka: %w", err)
 	}
-	return fmt.Errorf("fakekafka: %w\n%s%s", err, saw(), t.passedOver(e))
+	return fmt.Errorf("fakekafka: %w\n%s%s%s", err, saw(), t.passedOver(e), lines(t.unwritten()))
 }
 
 func (t *TopicHandle) wanted(e Expectation) string {
 	return fmt.Sprintf("%s to hold, %s, %s", t.text(), cmp.Or(e.order, "in an order that is not said"), count(len(e.want), "record"))
-}
-
-// passedOver says of records that are as wanted, and are in the log, why they don't count, a line each.
-func (t *TopicHandle) passedOver(e Expectation) string {
-	all, err := t.k.Topic(t.name).records()
-	if err != nil {
-		return ""
-	}
-	m := &t.k.topics
-	m.mu.Lock()
-	unseen, err := t.k.Topic(t.name).unseen()
-	m.mu.Unlock()
-	if err != nil {
-		return ""
-	}
-	at := func(r Record) [2]int64 { return [2]int64{int64(r.Partition), r.Offset} }
-	counts := map[[2]int64]bool{}
-	for _, r := range unseen {
-		counts[at(r)] = true
-	}
-	var told []string
-	for _, r := range all {
-		why := ""
-		switch {
-		case !counts[at(r)]:
-			why = "an earlier Await or Require call has matched it, and each record counts once"
-		case t.committed && r.hidden != "":
-			why = r.hidden
-		default:
-			continue
-		}
-		if slices.ContainsFunc(e.want, func(want Record) bool { return want.is(r) }) {
-			told = append(told, fmt.Sprintf("    %s at partition %d offset %d doesn't count: %s", r, r.Partition, r.Offset, why))
-		}
-	}
-	if len(told) == 0 {
-		return ""
-	}
-	return "\n" + strings.Join(first(told), "\n")
 }
 
 // AwaitRecords waits until the topic holds the wanted records among those that no earlier call has seen: AwaitRecords(t, InOrder(KV("a", "1"))). A mismatch that

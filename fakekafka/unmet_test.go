@@ -3,6 +3,7 @@ package fakekafka_test
 import (
 	"context"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -231,6 +232,9 @@ func TestAbsentMembersOfANetworkInMemory(t *testing.T) {
 	t.Parallel()
 	k := fakekafka.Start(t, fakekafka.InMemoryNetwork())
 	require.Contains(t, unmet(t, stableWith(k.Group("billing"), 1)), "no client has connected: was one started, with the address of this cluster, fakekafka.invalid:9092, the cluster's DialContext as its dialer, and with group.id")
+	_, err := k.DialContext(t.Context(), "tcp", "localhost:9092")
+	require.EqualError(t, err, `dial memory localhost:9092: connection refused: on this network in memory there are only the brokers at ["fakekafka.invalid:9092"]`)
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 }
 
 // TestAClosedClusterIsAllThatIsTold where it is closed.
@@ -373,4 +377,25 @@ func TestATakenOverClientIsOut(t *testing.T) {
 		k.Group("billing").AwaitStable(t, 1)
 		require.Regexp(t, `client "one" is out of it since \+[0-9.]+s: `, unmet(t, stableWith(k.Group("billing"), 2)))
 	})
+}
+
+// TestRecordsThatNobodyWrote: a wait for records says who may have gone astray, and what the test does to producers.
+func TestRecordsThatNobodyWrote(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("receipts", 1), fakekafka.AutoCreateTopics(false))
+	has := func() string {
+		return unmet(t, func(ctx context.Context) error {
+			return k.Topic("receipts").Has(ctx, fakekafka.AnyOrder(fakekafka.V("x")))
+		})
+	}
+	require.Contains(t, has(), "- null=\"x\"   (missing)\n    no client has sent a Produce; no client has sent anything")
+	r := dialRaw(t, k, "producer")
+	r.ask(metadataOf("reciepts"))
+	said := has()
+	require.Contains(t, said, "\n    client \"producer\" asked for topic \"reciepts\": there is no topic \"reciepts\"; there are [\"receipts\"]; did you mean \"receipts\"?")
+	require.Contains(t, said, "\n    no client has sent a Produce; requests came from \"producer\"")
+	k.On(fakekafka.Produce).Fail(fakekafka.NotLeaderOrFollower)
+	r.ask(produceTo(t, "receipts", 0))
+	said = has()
+	require.Contains(t, said, "\n    1 Produce came, for all topics, from \"producer\"\n    On(Produce).Fail(NOT_LEADER_OR_FOLLOWER) has acted on 1 request")
 }

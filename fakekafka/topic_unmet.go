@@ -1,0 +1,69 @@
+package fakekafka
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fakekafka/fakekafka/internal/broker"
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// What a failed wait for records says beside the difference.
+
+// unwritten says why records may not have come, a line each: who asked for a topic that there isn't, that nobody produced, and what the test did.
+func (t *TopicHandle) unwritten() (told []string) {
+	for _, c := range t.k.b.ClientTraces() {
+		for _, topic := range c.Unknown {
+			if _, err := t.k.b.Partitions(topic); err != nil && len(told) < absentClients {
+				told = append(told, fmt.Sprintf("client %q asked for topic %q: %v", c.Client, topic, err))
+			}
+		}
+	}
+	switch n, recent := t.k.b.Requests(broker.RequestQuery{Key: wire.Produce}); {
+	case n > 0:
+		told = append(told, fmt.Sprintf("%d Produce came, for all topics, from %s", n, clientsOf(recent)))
+	default:
+		told = append(told, "no client has sent a Produce; "+t.k.senders())
+	}
+	return append(told, t.k.inTheWay()...)
+}
+
+// passedOver says of records that are as wanted, and are in the log, why they don't count, a line each.
+func (t *TopicHandle) passedOver(e Expectation) string {
+	all, err := t.k.Topic(t.name).records()
+	if err != nil {
+		return ""
+	}
+	m := &t.k.topics
+	m.mu.Lock()
+	unseen, err := t.k.Topic(t.name).unseen()
+	m.mu.Unlock()
+	if err != nil {
+		return ""
+	}
+	at := func(r Record) [2]int64 { return [2]int64{int64(r.Partition), r.Offset} }
+	counts := map[[2]int64]bool{}
+	for _, r := range unseen {
+		counts[at(r)] = true
+	}
+	var told []string
+	for _, r := range all {
+		why := ""
+		switch {
+		case !counts[at(r)]:
+			why = "an earlier Await or Require call has matched it, and each record counts once"
+		case t.committed && r.hidden != "":
+			why = r.hidden
+		default:
+			continue
+		}
+		if slices.ContainsFunc(e.want, func(want Record) bool { return want.is(r) }) {
+			told = append(told, fmt.Sprintf("    %s at partition %d offset %d doesn't count: %s", r, r.Partition, r.Offset, why))
+		}
+	}
+	if len(told) == 0 {
+		return ""
+	}
+	return "\n" + strings.Join(first(told), "\n")
+}
