@@ -53,7 +53,8 @@
 //
 // # Read the timeline
 //
-// A failure says what was wanted, what was there, and what led to it; [Group.Timeline] gives the same at any time:
+// A failure says what was wanted and what was there; then what the test did that may be in the way, and what became of clients that should be members and are not; and
+// what led to it, which [Group.Timeline] gives at any time:
 //
 //	group billing · classic protocol · range assignor
 //	     t       epoch  member                what

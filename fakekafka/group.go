@@ -134,7 +134,8 @@ func (g *Group) AwaitStable(tb testing.TB, n int) {
 }
 
 // ExpectMembers makes the group's next assignment, which is the first one if it is called before the workers start, wait until the group has n members, so that
-// N workers that race make one generation (or one target, in the consumer protocol). After WaitLimit it goes on with those that came; the timeline says so.
+// N workers that race make one generation (or one target, in the consumer protocol). After WaitLimit it goes on with those that came; the timeline says so, and the
+// first line of what then fails for want of members.
 func (g *Group) ExpectMembers(n int) error {
 	g.k.mark.Helper()
 	if err := g.nameless(); err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/fakekafka/fakekafka/internal/memnet"
 )
 
-// Option is a setting of [Start] and [New]. A bad one makes them fail at once, naming itself.
+// Option is a setting of [Start] and [New]. A bad one makes them fail at once, naming itself. Of one that is given twice the last counts, so that a helper's can be
+// overridden; a topic, a Config or an Assignor that is given twice is an error.
 type Option func(*options) error
 
 // options is what the options add up to.
@@ -38,6 +39,9 @@ func collect(opts []Option) (*options, error) {
 			return nil, fmt.Errorf("fakekafka: %w", err)
 		}
 	}
+	if err := o.shadowed(); err != nil {
+		return nil, fmt.Errorf("fakekafka: %w", err)
+	}
 	if o.memory != nil {
 		if o.broker.Listen != "" {
 			return nil, fmt.Errorf("fakekafka: Listen(%q) and InMemoryNetwork: in memory there is nothing to listen on; leave one of them out", o.broker.Listen)
@@ -45,6 +49,25 @@ func collect(opts []Option) (*options, error) {
 		o.broker.Listen = nowhere
 	}
 	return o, nil
+}
+
+// shadowed refuses an assignor that no member could ask for: one before it has its name.
+func (o *options) shadowed() error {
+	kafkas := "uniform,range"
+	if given, ok := o.broker.Config["group.consumer.assignors"]; ok {
+		kafkas = given
+	}
+	taken := map[string]string{}
+	for name := range strings.SplitSeq(kafkas, ",") {
+		taken[strings.TrimSpace(name)] = "Kafka's own has this name, and members would get that one: give yours another"
+	}
+	for _, a := range o.broker.Assignors {
+		if why := taken[a.Name()]; why != "" {
+			return fmt.Errorf("Assignor(%q): %s", a.Name(), why)
+		}
+		taken[a.Name()] = "it is given twice"
+	}
+	return nil
 }
 
 // tooFewBrokers says, in the error of a start, what a topic with more replicas than there are brokers needs.
@@ -56,7 +79,7 @@ func (o *options) tooFewBrokers() string {
 	if most <= max(o.broker.Brokers, 1) {
 		return ""
 	}
-	return fmt.Sprintf("; give Brokers(%d), or fewer Replicas", most)
+	return fmt.Sprintf("give Brokers(%d), or fewer Replicas", most)
 }
 
 // TopicConfig sets one of Kafka's topic configs on a topic: see [With].
@@ -87,6 +110,9 @@ func Topic(name string, partitions int, configs ...TopicConfig) Option {
 			}
 			if t.Configs == nil {
 				t.Configs = map[string]string{}
+			}
+			if _, twice := t.Configs[c.name]; twice {
+				return fmt.Errorf("Topic(%q): With(%q) is given twice", name, c.name)
 			}
 			t.Configs[c.name] = c.value
 		}

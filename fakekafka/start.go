@@ -26,7 +26,10 @@ func start(o *options, tb testing.TB) (*Cluster, error) {
 	}
 	b, err := broker.New(o.broker)
 	if err != nil {
-		return nil, fmt.Errorf("fakekafka: %w%s", err, o.tooFewBrokers())
+		if more := o.tooFewBrokers(); more != "" {
+			err = fmt.Errorf("%s; %s", strings.TrimSuffix(err.Error(), "."), more)
+		}
+		return nil, fmt.Errorf("fakekafka: %w", err)
 	}
 	k.b = b
 	return k, nil

@@ -136,3 +136,25 @@ func TestLooksAfterClose(t *testing.T) {
 	k.Group("g").RequireOwner(t, "t", 1, "member-1")
 	k.Group("g").RequireNoDoubleOwner(t)
 }
+
+// TestAssignorsOfOneName: members would never get the second one.
+func TestAssignorsOfOneName(t *testing.T) {
+	t.Parallel()
+	mine := fakekafka.Assignor("mine", funcAssignor(nil))
+	_, err := fakekafka.New(mine, mine)
+	require.EqualError(t, err, `fakekafka: Assignor("mine"): it is given twice`)
+	own := assignorOfName("range")
+	_, err = fakekafka.New(fakekafka.Assignor("range", own))
+	require.EqualError(t, err, `fakekafka: Assignor("range"): Kafka's own has this name, and members would get that one: give yours another`)
+	k, err := fakekafka.New(fakekafka.Assignor("range", own), fakekafka.Config("group.consumer.assignors", "uniform"))
+	require.NoError(t, err)
+	k.Close()
+}
+
+type assignorOfName string
+
+func (a assignorOfName) Name() string { return string(a) }
+
+func (a assignorOfName) Assign(assignors.ServerInput) (map[string]assignors.Partitions, error) {
+	return nil, nil
+}
