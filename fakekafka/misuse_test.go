@@ -308,3 +308,28 @@ func TestRequestsThatCannotBeAskedFor(t *testing.T) {
 		"fakekafka: wanted 1 requests (key 999): there is no API 999: give one of the constants here, such as Fetch, or AnyAPI")
 	require.EqualError(t, k.Requests(fakekafka.Fetch).Counted(t.Context(), -1), "fakekafka: wanted -1 requests (Fetch): give a number from 0 on")
 }
+
+// TestSteeringGroupsWithoutAnyBroker: before anybody has asked for a coordinator there is none, and with no broker there will be none.
+func TestSteeringGroupsWithoutAnyBroker(t *testing.T) {
+	t.Parallel()
+	rec := &recorder{TB: t}
+	k := fakekafka.Start(rec, fakekafka.Topic("t", 1))
+	require.NoError(t, k.Broker(1).Stop())
+	g := k.Group("billing")
+	for what, call := range map[string]func(){
+		"Rebalance of group billing":         func() { _ = g.Rebalance() },
+		`Group("billing").Hold(JoinBarrier)`: func() { g.Hold(fakekafka.JoinBarrier).Release() },
+		"ExpectMembers":                      func() { _ = g.ExpectMembers(2) },
+		"MoveCoordinator of group billing":   func() { _ = g.MoveCoordinator(1) },
+		"ReloadCoordinator of group billing": func() { _ = g.ReloadCoordinator() },
+		"Join of group billing":              func() { k.Join("billing", fakekafka.Member{Topics: []string{"t"}}).Leave() },
+	} {
+		before := len(rec.errors())
+		within(t, what, call)
+		require.Contains(t, rec.errors()[before:], what+": no group has a coordinator yet, and __consumer_offsets can't be created: running are the brokers []; Start one")
+	}
+	require.NoError(t, k.Broker(1).Start())
+	k.Join("billing", fakekafka.Member{Topics: []string{"t"}})
+	g.AwaitStable(t, 1)
+	rec.end()
+}

@@ -166,9 +166,10 @@ func (c *Cluster) moveLeader(p *partition, to int32) error {
 func (c *Cluster) MoveCoordinator(group string, to int32) error {
 	var err error
 	ok := c.loop.do(func() {
-		c.createInternal(offsetsTopic)
-		t := c.meta.Load().topics[offsetsTopic]
-		err = c.moveLeader(t.partitions[groupPartition(group, len(t.partitions))], to)
+		var t *topic
+		if t, err = c.needOffsets(); err == nil {
+			err = c.moveLeader(t.partitions[groupPartition(group, len(t.partitions))], to)
+		}
 	})
 	if !ok {
 		return errClosed
@@ -178,9 +179,12 @@ func (c *Cluster) MoveCoordinator(group string, to int32) error {
 
 // ReloadCoordinator makes the group's coordinator forget what it holds in memory and load it from its log, as after a restart of the broker.
 func (c *Cluster) ReloadCoordinator(group string) error {
+	var err error
 	ok := c.loop.do(func() {
-		c.createInternal(offsetsTopic)
-		t := c.meta.Load().topics[offsetsTopic]
+		var t *topic
+		if t, err = c.needOffsets(); err != nil {
+			return
+		}
 		p := t.partitions[groupPartition(group, len(t.partitions))]
 		now := c.clock.Now()
 		if sh := c.groups.shards[p.index]; sh != nil {
@@ -191,7 +195,7 @@ func (c *Cluster) ReloadCoordinator(group string) error {
 	if !ok {
 		return errClosed
 	}
-	return nil
+	return err
 }
 
 func replaceReplica(ids []int32, old, id int32) []int32 {

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/fakekafka/fakekafka/internal/config"
@@ -50,4 +51,14 @@ func (c *Cluster) createInternal(name string) {
 		return
 	}
 	c.createTopics([]*topicPlan{p})
+}
+
+// needOffsets is the topic of the group coordinators; where nobody has asked for one yet it is created, for which a broker must run. On the loop.
+func (c *Cluster) needOffsets() (*topic, error) {
+	c.createInternal(offsetsTopic)
+	m := c.meta.Load()
+	if t := m.topics[offsetsTopic]; t != nil {
+		return t, nil
+	}
+	return nil, fmt.Errorf("no group has a coordinator yet, and %s can't be created: running are the brokers %v; Start one", offsetsTopic, m.alive())
 }

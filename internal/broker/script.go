@@ -104,8 +104,11 @@ func (c *Cluster) AddScripts(group string, specs []ScriptSpec) ([]*Script, error
 	for i, spec := range specs {
 		list[i] = &Script{c: c, group: group, spec: spec, refuses: spec.KeepOnLoss, owned: map[string][]int32{}}
 	}
+	var err error
 	ok := c.loop.do(func() {
-		c.createInternal(offsetsTopic)
+		if _, err = c.needOffsets(); err != nil {
+			return
+		}
 		co := c.groups
 		if co.scripts.byGroup == nil {
 			co.scripts.byGroup = map[string][]*Script{}
@@ -118,6 +121,9 @@ func (c *Cluster) AddScripts(group string, specs []ScriptSpec) ([]*Script, error
 	})
 	if !ok {
 		return nil, errClosed
+	}
+	if err != nil {
+		return nil, err
 	}
 	c.Rest()
 	return list, nil

@@ -19,8 +19,10 @@ import (
 
 // groupShard finds a group's shard on whatever node. On the loop. It creates __consumer_offsets where nobody has asked for a coordinator yet.
 func (c *Cluster) groupShard(group string) (*shard, error) {
-	c.createInternal(offsetsTopic)
-	t := c.meta.Load().topics[offsetsTopic]
+	t, err := c.needOffsets()
+	if err != nil {
+		return nil, err
+	}
 	p := groupPartition(group, len(t.partitions))
 	sh := c.groups.shards[p]
 	if sh == nil {
