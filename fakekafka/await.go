@@ -74,6 +74,9 @@ func (k *Cluster) await(ctx context.Context, wanted string, check func() (ok boo
 	case errors.Is(err, context.Canceled):
 		return &waitError{fmt.Sprintf("wanted %s; there was, when the wait was canceled:%s", wanted, after(saw)), err}
 	}
+	if k.ended.Load() {
+		err = k.late()
+	}
 	return fmt.Errorf("wanted %s: %w", wanted, err)
 }
 

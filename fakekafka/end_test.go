@@ -239,6 +239,7 @@ func TestSteeringAfterTheTest(t *testing.T) {
 			"Leave of scripted member": func() { k.Join("g", fakekafka.Member{}).Leave() },
 		} {
 			said := "the cluster is closed: it was started for " + name + ", which has ended; start it with the test that needs it"
+			require.ErrorContains(t, k.Group("g").Stable(t.Context(), 1), "wanted a stable group of 1 member: "+said)
 			if name == "TestOrders" {
 				require.Panics(t, call)
 			} else {
