@@ -9,7 +9,6 @@ import (
 
 	"github.com/fakekafka/fakekafka/groups"
 	"github.com/fakekafka/fakekafka/internal/broker"
-	"github.com/fakekafka/fakekafka/internal/config"
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
@@ -204,7 +203,7 @@ func (g *Group) quoted(ids []string) string {
 	if len(ids) == 1 {
 		text = fmt.Sprintf("%q", ids[0])
 	}
-	if len(g.id) > 3 && config.Nearest(g.id, slices.Values(ids)) != "" {
+	if broker.Misspelled(g.id, ids) != "" {
 		text += fmt.Sprintf(" (here it is %q: is one of them misspelled?)", g.id)
 	}
 	return text

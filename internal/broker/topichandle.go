@@ -18,6 +18,14 @@ import (
 // mostNamed is how many topics a message lists.
 const mostNamed = 20
 
+// Misspelled is which of some names somebody may have meant by another one; "" for none, and of names too short to tell.
+func Misspelled(name string, names []string) string {
+	if len(name) <= 3 {
+		return ""
+	}
+	return config.Nearest(name, slices.Values(names))
+}
+
 // needTopic finds a topic, or says which there are.
 func (c *Cluster) needTopic(name string) (*topic, error) {
 	m := c.meta.Load()
@@ -31,7 +39,7 @@ func (c *Cluster) needTopic(name string) (*topic, error) {
 	if n := len(names); n > mostNamed {
 		names, more = names[:mostNamed], fmt.Sprintf(" and %d more", n-mostNamed)
 	}
-	if near := config.Nearest(name, slices.Values(m.names)); near != "" && len(name) > 3 {
+	if near := Misspelled(name, m.names); near != "" {
 		more += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return nil, fmt.Errorf("there is no topic %q; there are %q%s", name, names, more)
