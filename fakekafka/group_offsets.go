@@ -31,6 +31,14 @@ func (g *Group) offsetText(topic string, partition int32, offset int64) string {
 	return fmt.Sprintf("offset %d", offset)
 }
 
+// uncommittedText says that there is no committed offset, and whether there can be one.
+func (g *Group) uncommittedText(topic string, partition int32) string {
+	if _, end, ok := g.k.b.LogEnds(topic, partition); ok {
+		return fmt.Sprintf("no committed offset, of a log that ends at %d", end)
+	}
+	return "no committed offset" + g.misnamed(topic, partition)
+}
+
 func (g *Group) hasCommitted(topic string, partition int32, offset int64) func() (bool, string) {
 	return func() (bool, string) {
 		s, ok := g.k.b.GroupState(g.id)
@@ -39,7 +47,7 @@ func (g *Group) hasCommitted(topic string, partition int32, offset int64) func()
 		}
 		have, ok := committedIn(s, topic, partition)
 		if !ok {
-			return false, "no committed offset" + g.misnamed(topic, partition)
+			return false, g.uncommittedText(topic, partition)
 		}
 		return have >= offset, g.offsetText(topic, partition, have)
 	}
@@ -78,7 +86,7 @@ func (g *Group) RequireCommitted(tb testing.TB, topic string, partition int32, o
 		s, _ := g.k.b.GroupState(g.id)
 		have, ok := committedIn(s, topic, partition)
 		if !ok {
-			return false, "no committed offset" + g.misnamed(topic, partition)
+			return false, g.uncommittedText(topic, partition)
 		}
 		return have == offset, g.offsetText(topic, partition, have)
 	}), 1))

@@ -254,6 +254,9 @@ func TestNobodyCommits(t *testing.T) {
 	m := k.Join("billing", fakekafka.Member{ClientID: "a", Topics: []string{"orders"}})
 	g := k.Group("billing")
 	g.AwaitStable(t, 1)
+	const nothing = "there was: no committed offset, of a log that ends at 2\n"
+	require.Contains(t, unmet(t, func(ctx context.Context) error { return g.CommittedAt(ctx, "orders", 0, 3) }), nothing)
+	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireCommitted(tb, "orders", 0, 3) }), nothing)
 	for range 2 {
 		for what, wait := range map[string]func(context.Context) error{
 			"a lag":     func(ctx context.Context) error { return g.LagAtMost(ctx, 0) },
