@@ -34,7 +34,7 @@ func tame(q kmsg.Request) {
 			switch count := q.Topics[i].Count; {
 			case count > 1<<20: // the controller's heap decides whether the request fails as a whole
 				q.Topics[i].Count = 20000
-			case count > 100 && count < 20000:
+			case count > 100 && (count < 20000 || !q.ValidateOnly): // more than fit are refused, and up to 10,000 made all the same
 				q.Topics[i].Count = 1
 			}
 		}

@@ -48,16 +48,14 @@ func (c *Cluster) growWanted(r *request, req *kmsg.CreatePartitionsRequest) answ
 			out.ErrorCode = int16(wire.UnknownTopicOrPartition)
 		} else {
 			assignments, err := planGrowth(m, known, t, room)
-			if err == errTooManyPartitions {
-				room = 0 // they count up to the limit, though none is made
-			}
 			room -= int64(len(assignments))
 			if err == nil {
 				err = quota.take(len(assignments)) // also with validate_only
 			}
 			if err != nil {
 				out.ErrorCode, out.ErrorMessage = int16(err.code), message(err.text)
-			} else {
+			}
+			if err == nil || err == errTooManyPartitions && len(assignments) > 0 {
 				growths = append(growths, growth{known, assignments})
 			}
 		}
@@ -70,10 +68,11 @@ func (c *Cluster) growWanted(r *request, req *kmsg.CreatePartitionsRequest) answ
 	return resp
 }
 
-// errTooManyPartitions is the answer for a topic whose partitions are too many for the request: Kafka's controller has no code for it, and no text.
+// errTooManyPartitions is the answer for a topic whose partitions are too many for the request: Kafka's controller has no code for it, and no text. Those for
+// which there is room are made all the same: the controller has written their records when it comes to the limit.
 var errTooManyPartitions = &topicError{code: wire.UnknownServerError}
 
-// planGrowth decides where the new partitions of a topic go, of which there is room for so many.
+// planGrowth decides where the new partitions of a topic go, of which there is room for so many; these come with errTooManyPartitions, too.
 func planGrowth(m *metadata, t *topic, w kmsg.CreatePartitionsRequestTopic, room int64) ([][]int32, *topicError) {
 	has := int32(len(t.partitions))
 	switch {
@@ -84,10 +83,12 @@ func planGrowth(m *metadata, t *topic, w kmsg.CreatePartitionsRequestTopic, room
 	}
 	copies := len(t.partitions[0].state.Load().replicas)
 	if w.Assignment == nil {
-		if int64(w.Count)-int64(has) > room {
-			return nil, errTooManyPartitions
+		wanted := int64(w.Count) - int64(has)
+		assignments, err := place(m, has, int32(min(wanted, room)), int16(copies))
+		if err == nil && wanted > room {
+			err = errTooManyPartitions
 		}
-		return place(m, has, w.Count-has, int16(copies))
+		return assignments, err
 	}
 	if int32(len(w.Assignment)) != w.Count-has {
 		return nil, refuse(wire.InvalidReplicaAssignment, "Attempted to add %d additional partition(s), but only %d assignment(s) were specified.", w.Count-has, len(w.Assignment))
@@ -103,7 +104,7 @@ func planGrowth(m *metadata, t *topic, w kmsg.CreatePartitionsRequestTopic, room
 		all = append(all, a.Replicas)
 	}
 	if int64(len(all)) > room {
-		return nil, errTooManyPartitions
+		return all[:room], errTooManyPartitions
 	}
 	return all, nil
 }

@@ -132,7 +132,8 @@ func TestFetchOfIDsThatAreNone(t *testing.T) {
 
 func TestPartitionsAreCountedOverARequest(t *testing.T) {
 	t.Parallel()
-	cl := dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "a", Partitions: 1}, {Name: "b", Partitions: 1}}}))
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "a", Partitions: 1}, {Name: "b", Partitions: 1}}})
+	cl := dialRaw(t, c)
 	req := kmsg.NewPtrCreatePartitionsRequest()
 	req.Version, req.ValidateOnly = 3, true
 	grow := func(topics ...kmsg.CreatePartitionsRequestTopic) (codes []wire.Code) {
@@ -149,6 +150,10 @@ func TestPartitionsAreCountedOverARequest(t *testing.T) {
 	require.Equal(t, []wire.Code{wire.UnknownServerError, wire.UnknownTopicOrPartition}, grow(to("a", 10_002), to("none", 1)))
 	require.Equal(t, []wire.Code{wire.None, wire.UnknownServerError}, grow(to("a", 9_000), to("b", 9_000)))
 	require.Equal(t, []wire.Code{wire.InvalidRequest}, grow(to("a", 10_000), to("a", 10_000)), "names given twice are not counted")
+
+	req.ValidateOnly = false
+	require.Equal(t, []wire.Code{wire.UnknownServerError, wire.UnknownServerError}, grow(to("a", 20_000), to("b", 2)))
+	require.Equal(t, []int{10_001, 1}, []int{len(c.meta.Load().topics["a"].partitions), len(c.meta.Load().topics["b"].partitions)}, "those that fit are made")
 
 	codes := createCodes(cl.ask(createRequest(newTopic("x", 10_000, 1), newTopic("y", 0, 1))))
 	require.Equal(t, wire.PolicyViolation, codes["x"], "0 counts like -1")
