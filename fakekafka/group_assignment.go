@@ -139,11 +139,8 @@ func negativePartition(topic string, partition int32) error {
 
 // misnamed says that a partition isn't there, for messages; "" where it is.
 func (g *Group) misnamed(topic string, partition int32) string {
-	switch n, err := g.k.b.Partitions(topic); {
-	case err != nil:
+	if err := g.k.b.CheckPartition(topic, partition); err != nil {
 		return "; " + err.Error()
-	case partition < 0 || partition >= n:
-		return fmt.Sprintf("; topic %q has no partition %d; %s", topic, partition, broker.HasPartitions(n, partition))
 	}
 	return ""
 }
@@ -160,8 +157,8 @@ func (g *Group) misnamedIn(a Assignment) string {
 	}
 	text := ""
 	for _, topic := range slices.Sorted(maps.Keys(last)) {
-		if what, found := strings.CutPrefix(g.misnamed(topic, last[topic]), "; "); found {
-			text += "\n    " + what
+		if err := g.k.b.CheckPartition(topic, last[topic]); err != nil {
+			text += "\n    " + err.Error()
 		}
 	}
 	return text
@@ -179,14 +176,18 @@ func (g *Group) hasOwner(topic string, partition int32, member string) func() (b
 			return true, ""
 		}
 		saw := "nobody owns it"
-		if owned {
+		switch {
+		case owned && len(called) > 1:
+			saw = owner.ID + " owns it"
+		case owned:
 			saw = memberLabel(owner) + " owns it"
 		}
 		saw += g.misnamed(topic, partition)
-		switch n := len(called); {
-		case n == 0:
+		switch len(called) {
+		case 0:
 			saw += fmt.Sprintf("; no member is called %q%s", member, broker.TakenOver(s, member))
-		case n > 1:
+		case 1:
+		default:
 			_, err := broker.ResolveMember(s, member)
 			saw += "; " + err.Error()
 		}
@@ -207,7 +208,8 @@ func (g *Group) Owned(ctx context.Context, topic string, partition int32, member
 	return g.unmet(g.k.await(ctx, fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)), 1, member)
 }
 
-// AwaitOwner waits until a member, named by client id, instance id or member id, owns a partition. A name that fits two members names neither.
+// AwaitOwner waits until a member, named by client id, instance id or member id, owns a partition. A name that fits two members names neither: the wait goes on, for
+// one of them may be about to leave.
 func (g *Group) AwaitOwner(tb testing.TB, topic string, partition int32, member string) {
 	tb.Helper()
 	g.k.within(tb, func(ctx context.Context) error { return g.Owned(ctx, topic, partition, member) })

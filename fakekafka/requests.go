@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -111,40 +109,20 @@ func (q *RequestQuery) Counted(ctx context.Context, n int) error {
 func (q *RequestQuery) others() string {
 	if q.q.Client == "" && q.q.Group == "" && q.q.Broker == 0 {
 		if n := q.count(); n == 0 {
-			return "; no client sent any; " + q.k.senders()
+			return "; no client sent any; " + q.k.b.Senders()
 		}
 		return ""
 	}
 	if client := q.q.Client; client != "" {
 		if n, _ := q.k.b.Requests(broker.RequestQuery{Key: broker.AnyKey, Client: client}); n == 0 {
-			return fmt.Sprintf("; client %q has sent nothing; %s", client, q.k.senders())
+			return fmt.Sprintf("; client %q has sent nothing; %s", client, q.k.b.Senders())
 		}
 	}
 	n, recent := q.k.b.Requests(broker.RequestQuery{Key: q.q.Key})
 	if n == 0 {
 		return "; no client sent any"
 	}
-	return fmt.Sprintf("; with those of others %d came, from %s", n, clientsOf(recent))
-}
-
-// senders says which clients have sent requests.
-func (k *Cluster) senders() string {
-	if _, all := k.b.Requests(broker.RequestQuery{Key: broker.AnyKey}); len(all) > 0 {
-		return "requests came from " + clientsOf(all)
-	}
-	return "no client has sent anything"
-}
-
-// clientsOf names some of those who sent requests.
-func clientsOf(requests []broker.RequestEntry) string {
-	var from []string
-	for _, e := range requests {
-		if c := fmt.Sprintf("%q", e.Client); len(from) < 5 && !slices.Contains(from, c) {
-			from = append(from, c)
-		}
-	}
-	slices.Sort(from)
-	return strings.Join(from, ", ")
+	return fmt.Sprintf("; with those of others %d came, from %s", n, broker.ClientsOf(recent))
 }
 
 // AwaitCount waits until there were at least n: that a client has asked, not that it was answered.

@@ -139,12 +139,7 @@ func (k *Cluster) untieBeforeDeadline() {
 	done := make(chan struct{})
 	timer := time.AfterFunc(time.Until(at)-lastWords, func() {
 		defer close(done)
-		stopped := k.b.Disturbances()
-		for _, h := range k.holds.all() {
-			if stands, what := k.standsAt(h); stands {
-				stopped = append(stopped, h.Name()+" holds "+what)
-			}
-		}
+		stopped := k.stops()
 		if len(stopped) == 0 {
 			return
 		}
@@ -181,6 +176,17 @@ func testContext(tb testing.TB) (ctx context.Context) {
 		}
 	}()
 	return tb.Context()
+}
+
+// stops is what the test has stopped: brokers that don't run, pauses, isolations, holds at which something stands.
+func (k *Cluster) stops() []string {
+	stopped := k.b.Disturbances()
+	for _, h := range k.holds.all() {
+		if stands, what := k.standsAt(h); stands {
+			stopped = append(stopped, h.Name()+" holds "+what)
+		}
+	}
+	return stopped
 }
 
 // standsAt tells whether something stands at a hold.

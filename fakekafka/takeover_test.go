@@ -154,14 +154,14 @@ func TestNamesOfMembersThatFitNoneOrTwo(t *testing.T) {
 	k.Join("billing", fakekafka.Member{ClientID: "pod-1", Topics: inRange.Topics})
 	g.AwaitStable(t, 4)
 	_, err = g.Member("pod-1").State()
-	require.ErrorContains(t, err, `has 2 members "pod-1"; name the one you mean by another of its names: `)
+	require.ErrorContains(t, err, `has 2 members "pod-1": give each client a client.id of its own, or name the one you mean by another of its names: `)
 	for p := range int32(2) {
 		if owner, owned := g.Owner("orders", p); owned {
 			g.RequireOwner(t, "orders", p, owner)
 		}
 	}
 	g.RequireAssignment(t, g.Assignment())
-	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireOwner(tb, "orders", 0, "pod-1") }), `group "billing" has 2 members "pod-1"; name the one`)
+	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireOwner(tb, "orders", 0, "pod-1") }), `group "billing" has 2 members "pod-1": give each client a client.id of its own, or name the one`)
 }
 
 // A static member of the classic protocol in a group of both is described as its last process, as every member of a consumer group.

@@ -2,7 +2,6 @@ package fakekafka
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -104,7 +103,7 @@ func timeline(events []Event, start time.Time, from int, note string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(w, "     t\tepoch\tmember\twhat\n")
-	var told []string
+	told := map[string]string{} // of which member a name was told last
 	names := map[string]string{} // of members, by id
 	for i, e := range events {
 		if e.ClientID == "" && e.InstanceID == "" {
@@ -115,7 +114,7 @@ func timeline(events []Event, start time.Time, from int, note string) string {
 		if i < from {
 			continue
 		}
-		fmt.Fprintf(w, "   +%.3fs\t%s\t%s\t%s\n", e.At.Sub(start).Seconds(), epochText(e), whoText(e, &told), whatText(e))
+		fmt.Fprintf(w, "   +%.3fs\t%s\t%s\t%s\n", e.At.Sub(start).Seconds(), epochText(e), whoText(e, told), whatText(e))
 	}
 	w.Flush()
 	header, rows, _ := strings.Cut(b.String(), "\n")
@@ -129,8 +128,8 @@ func epochText(e Event) string {
 	return fmt.Sprint(e.Epoch)
 }
 
-// whoText names the member; the first time with the start of its member id.
-func whoText(e Event, told *[]string) string {
+// whoText names the member, with the start of its member id where the name was not last told of the same one: the first time, and where members share a name.
+func whoText(e Event, told map[string]string) string {
 	name := e.ClientID
 	if e.InstanceID != "" {
 		name = e.InstanceID
@@ -141,10 +140,10 @@ func whoText(e Event, told *[]string) string {
 	if name == "" {
 		return shortID(e.Member, "")
 	}
-	if slices.Contains(*told, e.Member) {
+	if told[name] == e.Member {
 		return name
 	}
-	*told = append(*told, e.Member)
+	told[name] = e.Member
 	return fmt.Sprintf("%s (%s)", name, shortID(e.Member, name))
 }
 

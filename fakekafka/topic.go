@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/fakekafka/fakekafka/internal/broker"
 	"github.com/fakekafka/fakekafka/partitionlog"
 )
 
@@ -140,8 +140,8 @@ func (t *TopicHandle) produce(records []Record) error {
 	byPartition := make(map[int32][]partitionlog.Record)
 	for _, r := range records {
 		p := t.placeOf(r, n)
-		if p < 0 || p >= n {
-			return fmt.Errorf("there is no partition %d; %s", p, broker.HasPartitions(n, p))
+		if err := t.k.b.CheckPartition(t.name, p); err != nil {
+			return err
 		}
 		out := partitionlog.Record{Key: r.Key, Value: r.Value}
 		if !r.Timestamp.IsZero() {
@@ -152,11 +152,9 @@ func (t *TopicHandle) produce(records []Record) error {
 		}
 		byPartition[p] = append(byPartition[p], out)
 	}
-	for p := range n {
-		if recs := byPartition[p]; len(recs) > 0 {
-			if _, err := t.k.b.ProduceTo(t.name, p, recs); err != nil {
-				return err
-			}
+	for _, p := range slices.Sorted(maps.Keys(byPartition)) {
+		if _, err := t.k.b.ProduceTo(t.name, p, byPartition[p]); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -14,17 +14,16 @@ import (
 // unwritten says why records may not have come, a line each: who asked for a topic that there isn't, that nobody produced, and what the test did.
 func (t *TopicHandle) unwritten() (told []string) {
 	for _, c := range t.k.b.ClientTraces() {
-		for _, topic := range c.Unknown {
-			if _, err := t.k.b.Partitions(topic); err != nil && len(told) < absentClients {
-				told = append(told, fmt.Sprintf("client %q asked for topic %q: %v", c.Client, topic, err))
-			}
+		for _, topic := range t.k.missing(c.Unknown) {
+			told = append(told, fmt.Sprintf("client %q asked for %s", c.Client, topic))
 		}
 	}
+	told = few(told, "topics")
 	switch n, recent := t.k.b.Requests(broker.RequestQuery{Key: wire.Produce}); {
 	case n > 0:
-		told = append(told, fmt.Sprintf("%d Produce came, for all topics, from %s", n, clientsOf(recent)))
+		told = append(told, fmt.Sprintf("%d Produce came, for all topics, from %s", n, broker.ClientsOf(recent)))
 	default:
-		told = append(told, "no client has sent a Produce; "+t.k.senders())
+		told = append(told, "no client has sent a Produce; "+t.k.b.Senders())
 	}
 	return append(told, t.k.inTheWay()...)
 }

@@ -12,10 +12,20 @@ import (
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
-// What a failed wait for a group says beside what was there: what became of the clients that should be its members. All of it is looked up when a call has failed.
+// What a failed wait for a group says beside what was there. All of it is looked up when the call has failed. In this order: what the test did that may be in the way (inTheWay,
+// which waits for other things say, too), members that are there and can't do what is wanted (strayed, silent), and what became of the clients that should be
+// members and are not (absent).
 
-// absentClients is how many clients a message tells of.
-const absentClients = 10
+// mostTold is how many clients, members or faults a message tells of, of each.
+const mostTold = 10
+
+// few are the first of what is told, and how many more there are.
+func few(told []string, of string) []string {
+	if more := len(told) - mostTold; more > 0 {
+		return append(told[:mostTold:mostTold], fmt.Sprintf("… and %d more %s", more, of))
+	}
+	return told
+}
 
 // unmet is the failure of a call that wanted something of the group with at least n members, these among them.
 func (g *Group) unmet(err error, n int, members ...string) error {
@@ -29,7 +39,7 @@ func (g *Group) unmet(err error, n int, members ...string) error {
 	if missed := expectationText(wanted, len(s.Members)); missed != "" {
 		err = fmt.Errorf("%s: %w", missed, err)
 	}
-	hints := append(g.strayed(s), g.silent(s)...)
+	hints := append(few(g.strayed(s), "members"), few(g.silent(s), "members")...)
 	if len(s.Members) < max(n, wanted.N) || slices.ContainsFunc(members, func(name string) bool { return !named(s, name) }) {
 		hints = append(hints, g.absent(s)...)
 	}
@@ -63,24 +73,30 @@ func are(n int, thing string) string {
 // named tells whether a member of the group goes by a name.
 func named(s GroupState, name string) bool { return len(broker.MembersCalled(s, name)) > 0 }
 
-// inTheWay is what the test has done that may keep something from happening: brokers that don't run, pauses, isolations, holds at which requests stand, faults.
+// inTheWay is what the test has done that may keep something from happening: what it has stopped, and faults that have acted.
 func (k *Cluster) inTheWay() []string {
 	if k.b.CheckOpen() != nil {
 		return nil
 	}
-	told := k.b.Disturbances()
-	for _, h := range k.holds.all() {
-		if h.gate == nil {
-			continue // a group at a step is shown with it
-		}
-		if stands, what := k.standsAt(h); stands {
-			told = append(told, h.Name()+" holds "+what)
+	return append(k.stops(), few(k.b.RulesThatActed(), "faults")...)
+}
+
+// strayed says which members subscribe to topics that there aren't, a line each.
+func (g *Group) strayed(s GroupState) (told []string) {
+	for _, m := range s.Members {
+		for _, topic := range g.k.missing(m.Subscribed) {
+			told = append(told, fmt.Sprintf("%s subscribes to %s", memberLabel(m), topic))
 		}
 	}
-	if acted := k.b.Acted(); len(acted) > absentClients {
-		told = append(told, fmt.Sprintf("%d faults of the test have acted, the last: %s", len(acted), acted[len(acted)-1]))
-	} else {
-		told = append(told, acted...)
+	return told
+}
+
+// missing says of topics that there aren't which there are.
+func (k *Cluster) missing(topics []string) (told []string) {
+	for _, topic := range topics {
+		if _, err := k.b.Partitions(topic); err != nil {
+			told = append(told, fmt.Sprintf("topic %q: %v", topic, err))
+		}
 	}
 	return told
 }
@@ -90,7 +106,7 @@ func (g *Group) silent(s GroupState) (told []string) {
 	now := g.k.Now()
 	g.k.b.Look(func() {
 		for _, m := range s.Members {
-			if left := m.SessionDeadline.Sub(now); left > 0 && len(told) < absentClients && g.k.b.Silent(g.id, m.ID) {
+			if left := m.SessionDeadline.Sub(now); left > 0 && g.k.b.Silent(g.id, m.ID) {
 				told = append(told, fmt.Sprintf("%s is not heard; its session ends in %s of the brokers' time: FastForward past it ends it at once", memberLabel(m), left.Round(time.Millisecond)))
 			}
 		}
@@ -98,61 +114,45 @@ func (g *Group) silent(s GroupState) (told []string) {
 	return told
 }
 
-// strayed says which members subscribe to topics that there aren't, a line each.
-func (g *Group) strayed(s GroupState) (told []string) {
-	for _, m := range s.Members {
-		for _, topic := range m.Subscribed {
-			if _, err := g.k.b.Partitions(topic); err != nil && len(told) < absentClients {
-				told = append(told, fmt.Sprintf("%s subscribes to topic %q: %v", memberLabel(m), topic, err))
-			}
-		}
-	}
-	return told
-}
-
-// absent says of each client that is no member what it did instead, a line each, and what to look for.
+// absent says of each client that is no member what it did instead, a line each; and where none of them has asked for this group, what to look for.
 func (g *Group) absent(s GroupState) (told []string) {
-	gone, refused := g.gone()
-	came, others := false, 0
+	out, asked := g.out(), false
 	for _, c := range g.k.b.ClientTraces() {
+		did, forThis := "", false
 		if slices.ContainsFunc(s.Members, func(m MemberState) bool { return m.ClientID == c.Client }) {
+			did = g.elsewhere(c)
+		} else {
+			did, forThis = g.instead(c, out[c.Client])
+		}
+		if did == "" {
 			continue
 		}
-		did, ofThis := g.deed(c, gone[c.Client], refused[c.Client])
-		came = came || ofThis
-		if others++; others > absentClients {
-			continue
+		asked = asked || forThis
+		for _, topic := range g.k.missing(c.Unknown) {
+			did += "; it asked for " + topic
 		}
-		line := fmt.Sprintf("client %q %s", c.Client, did)
-		for _, topic := range c.Unknown {
-			if _, err := g.k.b.Partitions(topic); err != nil {
-				line += fmt.Sprintf("; it asked for topic %q: %v", topic, err)
-			}
-		}
-		told = append(told, line)
+		told = append(told, fmt.Sprintf("client %q %s", c.Client, did))
 	}
-	if more := others - absentClients; more > 0 {
-		told = append(told, fmt.Sprintf("… and %d more clients", more))
+	if asked {
+		return few(told, "clients")
 	}
 	nobody := "no client has asked for this group: was one"
 	switch {
-	case came:
-		return told
 	case len(s.Members) > 0:
 		nobody = "no other client has asked for this group: was another one"
-	case others == 0:
+	case len(told) == 0:
 		nobody = "no client has connected: was one"
 	}
 	dialer := ""
 	if g.k.o.memory != nil {
 		dialer = " the cluster's DialContext as its dialer,"
 	}
-	return append(told, fmt.Sprintf("%s started, with the address of this cluster, %s,%s and with group.id %q?", nobody, g.k.Bootstrap(), dialer, g.id))
+	return append(few(told, "clients"), fmt.Sprintf("%s started, with the address of this cluster, %s,%s and with group.id %q?", nobody, g.k.Bootstrap(), dialer, g.id))
 }
 
-// gone is how clients went out of the group, and why the coordinator refused others, the last of each.
-func (g *Group) gone() (gone, refused map[string]Event) {
-	gone, refused = map[string]Event{}, map[string]Event{}
+// out is by which event each client went out of the group, or was refused by it, the last of each.
+func (g *Group) out() map[string]Event {
+	out := map[string]Event{}
 	clients := map[string]string{} // of members, by id
 	for _, e := range g.History() {
 		e.ClientID = cmp.Or(e.ClientID, clients[e.Member])
@@ -160,31 +160,38 @@ func (g *Group) gone() (gone, refused map[string]Event) {
 		case groups.EventJoined:
 			clients[e.Member] = e.ClientID
 		case groups.EventReplaced:
-			gone[clients[e.Replaces]] = e
-			delete(gone, e.ClientID) // it may be the same, or have come back
+			out[clients[e.Replaces]] = e
+			delete(out, e.ClientID) // it may be the same, or have come back
 			clients[e.Member] = e.ClientID
 		case groups.EventLeft, groups.EventExpired, groups.EventEvicted:
-			gone[e.ClientID] = e
+			out[e.ClientID] = e
 		case broker.EventRefused:
-			refused[e.ClientID] = e
+			if e.At.After(out[e.ClientID].At) { // at the same time it is what follows from going out
+				out[e.ClientID] = e
+			}
 		}
 	}
-	return gone, refused
+	return out
 }
 
-// deed is what a client that is no member did; ofThis is false where that had nothing to do with this group.
-func (g *Group) deed(c *broker.ClientTrace, gone, refused Event) (did string, ofThis bool) {
-	last := gone
-	if refused.At.After(last.At) {
-		last = refused
+// elsewhere is what else a client did that is a member: several may share its name, and another of them be the one that is missing. "" for nothing.
+func (g *Group) elsewhere(c *broker.ClientTrace) string {
+	others := slices.DeleteFunc(slices.Clone(c.Joins), func(id string) bool { return id == g.id })
+	if len(others) == 0 {
+		return ""
 	}
+	return "has a member here, and has joined another group, too: " + g.quoted(others)
+}
+
+// instead is what a client did that is no member; forThis is false where that had nothing to do with this group.
+func (g *Group) instead(c *broker.ClientTrace, out Event) (did string, forThis bool) {
 	closed := ""
 	if !c.Connected {
 		closed = "; its connections are closed"
 	}
 	switch {
-	case !last.At.IsZero():
-		return fmt.Sprintf("is out of it since +%.3fs: %s", last.At.Sub(g.k.b.StartedAt()).Seconds(), whatText(last)), true
+	case !out.At.IsZero():
+		return fmt.Sprintf("is out of it since +%.3fs: %s", out.At.Sub(g.k.b.StartedAt()).Seconds(), whatText(out)), true
 	case slices.Contains(c.Joins, g.id):
 		return "has asked to join it and is no member yet", true
 	case slices.Contains(c.Groups, g.id):
@@ -203,7 +210,7 @@ func (g *Group) quoted(ids []string) string {
 	if len(ids) == 1 {
 		text = fmt.Sprintf("%q", ids[0])
 	}
-	if broker.Misspelled(g.id, ids) != "" {
+	if broker.NearName(g.id, ids) != "" {
 		text += fmt.Sprintf(" (here it is %q: is one of them misspelled?)", g.id)
 	}
 	return text

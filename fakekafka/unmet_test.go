@@ -402,3 +402,27 @@ func TestRecordsThatNobodyWrote(t *testing.T) {
 	said = has()
 	require.Contains(t, said, "\n    1 Produce came, for all topics, from \"producer\"\n    On(Produce).Fail(NOT_LEADER_OR_FOLLOWER) has acted on 1 request")
 }
+
+// TestAMissingMemberOfASharedName: with clients that all go by their library's default, the one that is missing has the name of one that is there.
+func TestAMissingMemberOfASharedName(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+	g := k.Group("billing")
+	kgo := fakekafka.Member{ClientID: "kgo", Topics: []string{"orders"}}
+	k.Join("billing", kgo)
+	g.AwaitStable(t, 1)
+	g.AwaitOwner(t, "orders", 0, "kgo")
+	k.Join("biling", kgo)
+	require.Contains(t, unmet(t, stableWith(g, 2)), `client "kgo" has a member here, and has joined another group, too: "biling" (here it is "billing": is one of them misspelled?)`)
+
+	k.Join("billing", kgo)
+	g.AwaitStable(t, 2)
+	const advice = `2 members "kgo": give each client a client.id of its own, or name the one you mean by another of its names: kgo-`
+	require.Contains(t, unmet(t, func(ctx context.Context) error { return g.Owned(ctx, "orders", 0, "kgo") }), advice)
+	require.Contains(t, unmet(t, func(ctx context.Context) error { return g.Assigned(ctx, fakekafka.Assignment{"kgo": {"orders": {0, 1}}}) }), advice)
+	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireOwner(tb, "orders", 0, "kgo") }), advice)
+	owner, _ := g.Owner("orders", 0)
+	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireOwner(tb, "orders", 0, "kgo") }), "there was: "+owner+" owns it; group")
+	g.RequireOwner(t, "orders", 0, owner)
+	require.Regexp(t, `kgo +assigned orders \d\n.* kgo \(\w+…\) +synced\n`, g.Timeline(), "the other one begins")
+}

@@ -189,11 +189,11 @@ func (c *Cluster) whyIdle(r *Rule) string {
 		}
 		of = fmt.Sprintf(", for groups %q", ids)
 	}
-	return fmt.Sprintf("%s: %d %s came, from %s%s, and none fitted", text, count, r.Key, clientsOf(recent), of)
+	return fmt.Sprintf("%s: %d %s came, from %s%s, and none fitted", text, count, r.Key, ClientsOf(recent), of)
 }
 
-// Acted tells of the rules that have acted, in their order, for messages. Those that only look, and holds, which tell of themselves, are left out.
-func (c *Cluster) Acted() (told []string) {
+// RulesThatActed tells of them in their order, for messages. Those that only look, and holds, which tell of themselves, are left out.
+func (c *Cluster) RulesThatActed() (told []string) {
 	for _, r := range c.rules.all() {
 		if a := &r.Action; a.Observe != nil || a.Hold != nil || a.HoldReply != nil {
 			continue
@@ -206,18 +206,6 @@ func (c *Cluster) Acted() (told []string) {
 		}
 	}
 	return told
-}
-
-// clientsOf names some of those who sent requests, for messages.
-func clientsOf(requests []RequestEntry) string {
-	var clients []string
-	for i := range requests {
-		if name := fmt.Sprintf("%q", requests[i].Client); !slices.Contains(clients, name) && len(clients) < 5 {
-			clients = append(clients, name)
-		}
-	}
-	slices.Sort(clients)
-	return strings.Join(clients, ", ")
 }
 
 // Acted is on how many requests the rule has acted.

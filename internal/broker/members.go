@@ -111,7 +111,7 @@ func ResolveMember(s groups.State, name string) (groups.MemberState, error) {
 		}
 		return groups.MemberState{}, fmt.Errorf("group %q has no member %q by client id, instance id or member id; %s%s", s.ID, name, list, TakenOver(s, name))
 	}
-	return groups.MemberState{}, fmt.Errorf("group %q has %d members %q; name the one you mean by another of its names: %s", s.ID, len(called), name, memberList(called))
+	return groups.MemberState{}, fmt.Errorf("group %q has %d members %q: give each client a client.id of its own, or name the one you mean by another of its names: %s", s.ID, len(called), name, memberList(called))
 }
 
 // memberList names members in every way in which the test may.

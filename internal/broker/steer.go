@@ -231,11 +231,7 @@ func (c *Cluster) WarnOfStranger(what, client string) {
 	if n, _ := c.Requests(RequestQuery{Key: AnyKey, Client: client}); n > 0 {
 		return
 	}
-	sent := "no client has sent anything"
-	if _, all := c.Requests(RequestQuery{Key: AnyKey}); len(all) > 0 {
-		sent = "requests came from " + clientsOf(all)
-	}
-	c.log.Warn(fmt.Sprintf("%s did nothing: no client of this client.id ever sent a request; %s", what, sent))
+	c.log.Warn(fmt.Sprintf("%s did nothing: no client of this client.id ever sent a request; %s", what, c.Senders()))
 }
 
 // Isolate cuts clients off from a broker, as a network does that loses every packet: what they send there gets no answer, and their

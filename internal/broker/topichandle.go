@@ -18,8 +18,8 @@ import (
 // mostNamed is how many topics a message lists.
 const mostNamed = 20
 
-// Misspelled is which of some names somebody may have meant by another one; "" for none, and of names too short to tell.
-func Misspelled(name string, names []string) string {
+// NearName is which of some names somebody may have meant by one that is none of them; "" where no name is near, or the given one is too short to tell.
+func NearName(name string, names []string) string {
 	if len(name) <= 3 {
 		return ""
 	}
@@ -39,7 +39,7 @@ func (c *Cluster) needTopic(name string) (*topic, error) {
 	if n := len(names); n > mostNamed {
 		names, more = names[:mostNamed], fmt.Sprintf(" and %d more", n-mostNamed)
 	}
-	if near := Misspelled(name, m.names); near != "" {
+	if near := NearName(name, m.names); near != "" {
 		more += fmt.Sprintf("; did you mean %q?", near)
 	}
 	return nil, fmt.Errorf("there is no topic %q; there are %q%s", name, names, more)
@@ -58,15 +58,17 @@ func (c *Cluster) needPartition(name string, index int32) (*partition, error) {
 }
 
 func noPartition(t *topic, index int32) error {
-	return fmt.Errorf("topic %q has no partition %d; %s", t.name, index, HasPartitions(int32(len(t.partitions)), index))
+	counted := ""
+	if int(index) == len(t.partitions) {
+		counted = ", counted from 0"
+	}
+	return fmt.Errorf("topic %q has no partition %d; it has %d%s", t.name, index, len(t.partitions), counted)
 }
 
-// HasPartitions says how many partitions there are to who wanted one that there isn't.
-func HasPartitions(n, wanted int32) string {
-	if n == wanted {
-		return fmt.Sprintf("it has %d, counted from 0", n)
-	}
-	return fmt.Sprintf("it has %d", n)
+// CheckPartition answers that a topic or its partition isn't there, with what there is.
+func (c *Cluster) CheckPartition(topicName string, index int32) error {
+	_, err := c.needPartition(topicName, index)
+	return err
 }
 
 // Partitions is how many partitions a topic has.

@@ -1,8 +1,10 @@
 package broker
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/fakekafka/fakekafka/internal/wire"
@@ -58,6 +60,26 @@ func (c *Cluster) ClientTraces() []*ClientTrace {
 		}
 	}
 	return order
+}
+
+// ClientsOf names some of those who sent requests, for messages.
+func ClientsOf(requests []RequestEntry) string {
+	var clients []string
+	for i := range requests {
+		if name := fmt.Sprintf("%q", requests[i].Client); !slices.Contains(clients, name) && len(clients) < 5 {
+			clients = append(clients, name)
+		}
+	}
+	slices.Sort(clients)
+	return strings.Join(clients, ", ")
+}
+
+// Senders says, for messages, which clients have sent requests.
+func (c *Cluster) Senders() string {
+	if _, all := c.Requests(RequestQuery{Key: AnyKey}); len(all) > 0 {
+		return "requests came from " + ClientsOf(all)
+	}
+	return "no client has sent anything"
 }
 
 // stray is that a client asked for a topic that there wasn't.
