@@ -318,7 +318,7 @@ func (h *Hold) Reached(ctx context.Context) error {
 	}
 	err := h.k.await(ctx, "something that stands at "+h.Name(), h.standing)
 	if err != nil && h.group != nil {
-		return h.group.unmet(fmt.Errorf("%w%s", err, h.unreached()), 1)
+		return h.group.unmet(fmt.Errorf("%w%s", err, lines(h.unreached())), 1)
 	}
 	if err != nil {
 		err = fmt.Errorf("fakekafka: %w", err)

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fakekafka/fakekafka/internal/broker"
+	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
 // Committed is the group's committed offset of a partition; ok is false where there is none.
@@ -63,6 +66,23 @@ func (g *Group) CommittedAt(ctx context.Context, topic string, partition int32, 
 	}
 	err := g.k.await(ctx, fmt.Sprintf("%s-%d committed up to offset %d", topic, partition, offset), g.hasCommitted(topic, partition, offset))
 	return g.unmetCommit(err)
+}
+
+// uncommitted says that nobody has committed anything, in a group that has members.
+func (g *Group) uncommitted() []string {
+	if g.commits() > 0 || len(g.State().Members) == 0 {
+		return nil
+	}
+	return []string{"its clients have sent no commit yet: is there a record to read, and do they commit what they have read? Auto-commit does after its interval, 5 s by default"}
+}
+
+// commits is how many commits clients have sent for the group.
+func (g *Group) commits() (sent int) {
+	for _, key := range []wire.Key{wire.OffsetCommit, wire.TxnOffsetCommit} {
+		n, _ := g.k.b.Requests(broker.RequestQuery{Key: key, Group: g.id})
+		sent += n
+	}
+	return sent
 }
 
 // unmetCommit is unmet of what commits would have met.

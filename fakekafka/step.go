@@ -119,53 +119,38 @@ func stepRequests(s Step) (when func(*broker.Call) bool, key wire.Key) {
 	return nil, broker.AnyKey
 }
 
-// unreached says why nothing may have come to a hold of a group that has members, a line; "" where there is nothing to tell.
-func (h *Hold) unreached() string {
-	s := h.group.State()
-	if len(s.Members) == 0 {
-		return "" // who should be there is told
-	}
-	other := func(of, instead string) string {
-		return fmt.Sprintf("\n    %s is a step of groups of the %s protocol, this one's is %s: %s", h.step, of, s.Protocol, instead)
-	}
-	again := "before the hold: call Hold before the clients start, or make another rebalance, by Rebalance or a client that comes or goes"
-	classic := s.Protocol == "classic"
+// unreachedSteps says of each step why nothing may come there though the group has members. Of a Commit it depends on what came before: see [Group.uncommitted].
+var unreachedSteps = map[Step]struct {
+	only, instead string // the one protocol that has the step, and what to hold in groups of the other
+	why           string
+}{
+	JoinBarrier: {"classic", "Assign holds the assignment there", gotThrough},
+	Join:        {why: gotThrough},
+	Sync:        {"classic", "Assign holds the assignment there", gotThrough},
+	Assign:      {"consumer", "Sync holds the leader's assignment there", gotThrough},
+	RevokeAck: {"consumer", "the second JoinGroup of a cooperative member, which confirms, is a Join there",
+		"no member has confirmed that it gave partitions up since the hold: for that a member must have some to give up, as when another one joins"},
+	Beat:  {why: "no heartbeat has come since the hold: clients send one an interval after the last was answered, 3 s by default; scripted members send none while there is no news"},
+	Leave: {why: "no member has left since the hold. Static members, and clients that crash, don't say that they go"},
+}
+
+const gotThrough = "its members got through it before the hold: call Hold before the clients start, or make another rebalance, by Rebalance or a client that comes or goes"
+
+// unreached says why nothing may have come to a hold of a group that has members; of others it is told who should be there.
+func (h *Hold) unreached() []string {
+	s, step := h.group.State(), unreachedSteps[h.step]
 	switch {
-	case h.step == JoinBarrier && !classic, h.step == Sync && !classic:
-		return other("classic", "Assign holds the assignment there")
-	case h.step == Assign && classic:
-		return other("consumer", "Sync holds the leader's assignment there")
-	case h.step == RevokeAck && classic:
-		return other("consumer", "the second JoinGroup of a cooperative member, which confirms, is a Join there")
-	}
-	switch h.step {
-	case JoinBarrier, Join, Sync, Assign:
-		return fmt.Sprintf("\n    its members got through %s %s", h.step, again)
-	case RevokeAck:
-		return "\n    no member has confirmed that it gave partitions up since the hold: for that a member must have some to give up, as when another one joins"
-	case Commit:
-		if n := h.group.sent(wire.OffsetCommit) + h.group.sent(wire.TxnOffsetCommit); n > 0 {
-			return fmt.Sprintf("\n    its clients have sent %s, none since the hold: is there a record to read since?", count(n, "commit"))
-		}
-		return lines(h.group.uncommitted())
-	case Beat:
-		return "\n    no heartbeat has come since the hold: clients send one an interval after the last was answered, 3 s by default; scripted members send none while there is no news"
-	case Leave:
-		return "\n    no member has left since the hold. Static members, and clients that crash, don't say that they go"
-	}
-	return ""
-}
-
-// uncommitted says that nobody has committed anything, in a group that has members.
-func (g *Group) uncommitted() []string {
-	if g.sent(wire.OffsetCommit)+g.sent(wire.TxnOffsetCommit) > 0 || len(g.State().Members) == 0 {
+	case len(s.Members) == 0:
 		return nil
+	case step.only != "" && step.only != s.Protocol:
+		return []string{fmt.Sprintf("%s is a step of groups of the %s protocol, this one's is %s: %s", h.step, step.only, s.Protocol, step.instead)}
+	case step.why != "":
+		return []string{step.why}
+	case h.step != Commit:
+		return nil // there is no such step
 	}
-	return []string{"its clients have sent no commit yet: is there a record to read, and do they commit what they have read? Auto-commit does after its interval, 5 s by default"}
-}
-
-// sent is how many requests of an API came for the group.
-func (g *Group) sent(key wire.Key) int {
-	n, _ := g.k.b.Requests(broker.RequestQuery{Key: key, Group: g.id})
-	return n
+	if n := h.group.commits(); n > 0 {
+		return []string{fmt.Sprintf("its clients have sent %s, none since the hold: is there a record to read since?", count(n, "commit"))}
+	}
+	return h.group.uncommitted()
 }

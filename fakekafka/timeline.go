@@ -103,7 +103,7 @@ func timeline(events []Event, start time.Time, from int, note string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(w, "     t\tepoch\tmember\twhat\n")
-	told := map[string]string{} // of which member a name was told last
+	told := map[string]string{}  // of which member a name was told last
 	names := map[string]string{} // of members, by id
 	for i, e := range events {
 		if e.ClientID == "" && e.InstanceID == "" {

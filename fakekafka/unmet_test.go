@@ -161,9 +161,9 @@ func TestHoldsThatNothingReaches(t *testing.T) {
 		says  string
 	}{
 		{"none", fakekafka.Join, `client "a" has joined another group: "classic"`},
-		{"classic", fakekafka.Join, "its members got through Join before the hold: call Hold before the clients start, or make another rebalance"},
-		{"classic", fakekafka.JoinBarrier, "its members got through JoinBarrier before the hold"},
-		{"classic", fakekafka.Sync, "its members got through Sync before the hold"},
+		{"classic", fakekafka.Join, "its members got through it before the hold: call Hold before the clients start, or make another rebalance"},
+		{"classic", fakekafka.JoinBarrier, "its members got through it before the hold"},
+		{"classic", fakekafka.Sync, "its members got through it before the hold"},
 		{"classic", fakekafka.Commit, "its clients have sent no commit yet: is there a record to read"},
 		{"classic", fakekafka.Leave, "no member has left since the hold"},
 		{"classic", fakekafka.Beat, "no heartbeat has come since the hold"},
@@ -171,7 +171,7 @@ func TestHoldsThatNothingReaches(t *testing.T) {
 		{"classic", fakekafka.RevokeAck, "RevokeAck is a step of groups of the consumer protocol, this one's is classic: the second JoinGroup of a cooperative member"},
 		{"consumer", fakekafka.Sync, "Sync is a step of groups of the classic protocol, this one's is consumer: Assign holds the assignment there"},
 		{"consumer", fakekafka.JoinBarrier, "JoinBarrier is a step of groups of the classic protocol"},
-		{"consumer", fakekafka.Assign, "its members got through Assign before the hold"},
+		{"consumer", fakekafka.Assign, "its members got through it before the hold"},
 		{"consumer", fakekafka.RevokeAck, "no member has confirmed that it gave partitions up since the hold"},
 	} {
 		h := k.Group(c.group).Hold(c.step)
@@ -419,7 +419,9 @@ func TestAMissingMemberOfASharedName(t *testing.T) {
 	g.AwaitStable(t, 2)
 	const advice = `2 members "kgo": give each client a client.id of its own, or name the one you mean by another of its names: kgo-`
 	require.Contains(t, unmet(t, func(ctx context.Context) error { return g.Owned(ctx, "orders", 0, "kgo") }), advice)
-	require.Contains(t, unmet(t, func(ctx context.Context) error { return g.Assigned(ctx, fakekafka.Assignment{"kgo": {"orders": {0, 1}}}) }), advice)
+	require.Contains(t, unmet(t, func(ctx context.Context) error {
+		return g.Assigned(ctx, fakekafka.Assignment{"kgo": {"orders": {0, 1}}})
+	}), advice)
 	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireOwner(tb, "orders", 0, "kgo") }), advice)
 	owner, _ := g.Owner("orders", 0)
 	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireOwner(tb, "orders", 0, "kgo") }), "there was: "+owner+" owns it; group")
