@@ -321,12 +321,13 @@ func (h *Hold) Reached(ctx context.Context) error {
 		return h.group.unmet(fmt.Errorf("%w%s", err, lines(h.unreached())), 1)
 	}
 	if err != nil {
-		err = fmt.Errorf("fakekafka: %w", err)
+		var hints []string
 		if why := h.k.b.WhyIdle(h.rule); why != "" {
-			err = fmt.Errorf("%w\n    %s", err, why)
+			hints = append(hints, why)
 		}
+		return fmt.Errorf("fakekafka: %w%s", err, lines(append(hints, h.k.inTheWay()...)))
 	}
-	return err
+	return nil
 }
 
 // Await waits until something stands at the hold.

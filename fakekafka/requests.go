@@ -100,7 +100,7 @@ func (q *RequestQuery) Counted(ctx context.Context, n int) error {
 		return have >= n, fmt.Sprint(have)
 	})
 	if err != nil {
-		return fmt.Errorf("fakekafka: %w%s", err, q.others())
+		return fmt.Errorf("fakekafka: %w%s%s", err, q.others(), lines(q.k.inTheWay()))
 	}
 	return nil
 }
