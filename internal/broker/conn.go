@@ -314,8 +314,8 @@ func (r *request) run(fn handler) (a answer, err error) {
 // which are large every time, quote no text of its own.
 const quotable = 8 << 10
 
-// answers lends the buffers in which answers are encoded, for the time of a write: a test has many connections, of which few write at once.
-var answers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
+// lent are the buffers in which answers are encoded, for the time of a write: a test has many connections, of which few write at once.
+var lent = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
 
 // largestLent is the size from which on a buffer isn't kept: one large answer must not stay in memory.
 const largestLent = 64 << 10
@@ -333,11 +333,11 @@ func (c *conn) write(a answer) error {
 		_, err := parts.WriteTo(c.nc)
 		return err
 	case kmsg.Response:
-		buf := answers.Get().(*[]byte)
+		buf := lent.Get().(*[]byte)
 		*buf = wire.AppendResponse((*buf)[:0], c.header.CorrelationID, a)
 		_, err := c.nc.Write(*buf)
 		if cap(*buf) <= largestLent {
-			answers.Put(buf)
+			lent.Put(buf)
 		}
 		return err
 	default:

@@ -31,8 +31,7 @@ type coordinator struct {
 	scripts  scripts
 	// What the test has ordered for groups. A coordinator that takes a group over obeys it, too.
 	holds    map[string][]groups.Step
-	expected map[string]expectation
-	missed   map[string]Expectation // of those whose limit passed, the last one of a group
+	expected map[string]Expectation
 	// steering is what the test has asked of the groups of a partition whose coordinator is moving.
 	steering map[int32]groups.Steering
 }
@@ -97,7 +96,7 @@ type voice interface {
 }
 
 func newCoordinator(c *Cluster) *coordinator {
-	co := &coordinator{c: c, holds: map[string][]groups.Step{}, expected: map[string]expectation{}, missed: map[string]Expectation{}, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}, voices: map[memberKey]voice{}, steering: map[int32]groups.Steering{}}
+	co := &coordinator{c: c, holds: map[string][]groups.Step{}, expected: map[string]Expectation{}, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}, voices: map[memberKey]voice{}, steering: map[int32]groups.Steering{}}
 	co.config = co.readConfig()
 	co.consumerProtocol = co.config.ConsumerProtocol
 	return co
@@ -307,8 +306,9 @@ func (co *coordinator) apply(now time.Time, sh *shard, e groups.Effects) {
 		co.c.history.add(ev)
 		switch ev.Kind {
 		case groups.EventExpectationLimit:
-			co.missed[ev.Group] = Expectation{co.expected[ev.Group].n, ev.Cause}
-			delete(co.expected, ev.Group)
+			expected := co.expected[ev.Group]
+			expected.Missed = ev.Cause
+			co.expected[ev.Group] = expected
 		case groups.EventExpectationMet:
 			delete(co.expected, ev.Group)
 		}

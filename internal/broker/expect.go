@@ -9,11 +9,15 @@ import (
 	"github.com/fakekafka/fakekafka/groups"
 )
 
-// expectation is an ExpectMembers that has not been met.
-type expectation struct {
-	n     int
-	limit time.Duration
+// Expectation is an ExpectMembers that has not been met.
+type Expectation struct {
+	N      int
+	Limit  time.Duration
+	Missed string // how it was missed; "": it waits still
 }
+
+// Expected is a group's ExpectMembers that has not been met; N is 0 where there is none. On the loop.
+func (c *Cluster) Expected(group string) Expectation { return c.groups.expected[group] }
 
 // reorder gives a fresh shard the orders of the test for its groups.
 func (co *coordinator) reorder(now time.Time, sh *shard) {
@@ -26,9 +30,8 @@ func (co *coordinator) reorder(now time.Time, sh *shard) {
 		}
 	}
 	for _, group := range sortedKeys(co.expected) {
-		if groupPartition(group, partitions) == sh.partition {
-			e := co.expected[group]
-			co.apply(now, sh, sh.ExpectMembers(now, group, e.n, e.limit))
+		if e := co.expected[group]; e.Missed == "" && groupPartition(group, partitions) == sh.partition {
+			co.apply(now, sh, sh.ExpectMembers(now, group, e.N, e.Limit))
 		}
 	}
 }
@@ -56,8 +59,7 @@ func (c *Cluster) ReleaseGroup(group string, step groups.Step) error {
 // ExpectMembers makes a group's next assignment wait for n members; at most limit of real time from when the first is there.
 func (c *Cluster) ExpectMembers(group string, n int, limit time.Duration) error {
 	err := c.SteerGroup(group, func(now time.Time, s *groups.Shard) (groups.Effects, error) {
-		c.groups.expected[group] = expectation{n, limit}
-		delete(c.groups.missed, group)
+		c.groups.expected[group] = Expectation{N: n, Limit: limit}
 		return s.ExpectMembers(now, group, n, limit), nil
 	})
 	if err == nil && c.clock.manual {

@@ -85,6 +85,9 @@ func (co *coordinator) living(group, member string) bool {
 	return v != nil && v.alive()
 }
 
+// Silent tells whether a member can't be heard: its client isn't connected, or is paused, or its script is silent. On the loop.
+func (c *Cluster) Silent(group, member string) bool { return !c.groups.living(group, member) }
+
 // MembersCalled are the members that a name may mean: the one of this member id, or else those of this instance id or with this client id of who speaks for them.
 func MembersCalled(s groups.State, name string) (called []groups.MemberState) {
 	for _, m := range s.Members {

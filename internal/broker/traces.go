@@ -112,20 +112,3 @@ func (ss *strays) all() []stray {
 	defer ss.mu.Unlock()
 	return slices.SortedFunc(maps.Keys(ss.seen), func(a, b stray) int { return ss.seen[a] - ss.seen[b] })
 }
-
-// Silent tells whether a member can't be heard: its client isn't connected, or is paused, or its script is silent. On the loop.
-func (c *Cluster) Silent(group, member string) bool { return !c.groups.living(group, member) }
-
-// Expectation is an ExpectMembers for messages.
-type Expectation struct {
-	N      int
-	Missed string // how it was missed; "": it waits still
-}
-
-// Expected is a group's ExpectMembers that has not been met; N is 0 where there is none. On the loop.
-func (c *Cluster) Expected(group string) Expectation {
-	if e, ok := c.groups.expected[group]; ok {
-		return Expectation{N: e.n}
-	}
-	return c.groups.missed[group]
-}
