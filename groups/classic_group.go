@@ -65,6 +65,9 @@ type classicGroup struct {
 	newMemberAdded bool
 	arrivals       arrivals // see prompt.go
 
+	asked     bool // a request is at work that may end the join phase, and can be told that no protocol could be chosen
+	undecided bool // none could
+
 	joinTimer   timer         // the join deadline or the initial delay
 	joinLimit   time.Duration // of the join deadline
 	syncTimer   timer
@@ -346,8 +349,9 @@ func (c *classicGroup) compatible(req *kmsg.JoinGroupRequest) bool {
 }
 
 // vote chooses the protocol: each member votes for the first of its list that all support. Of those with the most votes Kafka takes the
-// one that its hash map's iterator comes to first, and so does this.
-func (c *classicGroup) vote() string {
+// one that its hash map's iterator comes to first, and so does this. ok is false where there is no candidate: each name that all support stands twice in
+// one of the lists, or a member of a strange log has none.
+func (c *classicGroup) vote() (name string, ok bool) {
 	votes := make(map[string]int)
 	var ranked []string
 	for _, m := range c.order {
@@ -362,17 +366,22 @@ func (c *classicGroup) vote() string {
 	}
 	buckets := hashSetOf(nil)
 	slices.SortStableFunc(ranked, func(a, b string) int { return buckets.bucket(javaHash(a)) - buckets.bucket(javaHash(b)) })
-	best := ""
-	if len(ranked) == 0 && len(c.order) > 0 && len(c.order[0].protocols) > 0 { // a member of a strange log may have none
-		// Each name that all support is listed twice by one of them. Kafka fails here, and never answers the joins.
-		return c.order[0].protocols[0].name
-	}
-	for _, name := range ranked {
-		if votes[name] > votes[best] {
-			best = name
+	for _, candidate := range ranked {
+		if !ok || votes[candidate] > votes[name] {
+			name, ok = candidate, true
 		}
 	}
-	return best
+	return name, ok
+}
+
+// voteOrFirst is vote where nobody is there to be told that there is no candidate: then the first name of the first member's list is chosen, so that
+// the joins are answered. Kafka's exception leaves them waiting.
+func (c *classicGroup) voteOrFirst() string {
+	name, ok := c.vote()
+	if !ok && len(c.order) > 0 && len(c.order[0].protocols) > 0 {
+		return c.order[0].protocols[0].name
+	}
+	return name
 }
 
 // findSubscribed recomputes the subscribed topics: those of every member's metadata for the chosen protocol.

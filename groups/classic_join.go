@@ -158,7 +158,7 @@ func (s *Shard) addMember(g *group, c Command, req *kmsg.JoinGroupRequest, id st
 		e.Cause = *req.Reason
 	}
 	s.emit(e)
-	s.rebalanceOrCheckJoin(g, m.named()+" joined")
+	s.joinArrived(g, m, m.named()+" joined")
 }
 
 // joinExistingMember is a join with a member id.
@@ -217,7 +217,7 @@ func (s *Shard) joinExistingMember(g *group, c Command, req *kmsg.JoinGroupReque
 	m.software = c.Client.Software
 	group.update(m, req)
 	group.parkJoin(m, c.Ticket, req)
-	s.rebalanceOrCheckJoin(g, why)
+	s.joinArrived(g, m, why)
 }
 
 // claimed is what a joining consumer says it still owns: the cooperative protocol's claim, nothing for an eager one.
@@ -273,8 +273,12 @@ func (s *Shard) replaceStatic(g *group, c Command, req *kmsg.JoinGroupRequest, m
 	group.update(m, req)
 	group.parkJoin(m, c.Ticket, req)
 
+	if _, ok := group.vote(); !ok && group.state == classicStable {
+		s.failJoin(m)
+		return
+	}
 	if !group.returnsInStable() {
-		s.rebalanceOrCheckJoin(g, fmt.Sprintf("static member %s came back", *m.instanceID))
+		s.joinArrived(g, m, fmt.Sprintf("static member %s came back", *m.instanceID))
 		return
 	}
 	// Nothing changes for the others.
@@ -295,7 +299,11 @@ func (s *Shard) replaceStatic(g *group, c Command, req *kmsg.JoinGroupRequest, m
 // returnsInStable says that the others need not know of a static member's return: the group is Stable, and the vote is what it was. The member's new
 // protocols must count already.
 func (c *classicGroup) returnsInStable() bool {
-	return c.state == classicStable && c.protocol != nil && c.vote() == *c.protocol
+	if c.state != classicStable || c.protocol == nil {
+		return false
+	}
+	name, ok := c.vote()
+	return ok && name == *c.protocol
 }
 
 // returnFits says whether the record that a static member's return writes fits into a batch.

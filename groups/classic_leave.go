@@ -22,6 +22,7 @@ func (s *Shard) leaveGroup(c Command, req *kmsg.LeaveGroupRequest) {
 		leaving = []kmsg.LeaveGroupRequestMember{m}
 	}
 	var codes []int16
+	decided := true
 	written := len(s.fx.Batches)
 	g := s.groups[req.Group]
 	switch {
@@ -33,11 +34,13 @@ func (s *Shard) leaveGroup(c Command, req *kmsg.LeaveGroupRequest) {
 			codes[i] = errUnknownMemberID
 		}
 	default:
-		codes = s.leaveClassicGroup(g, leaving)
+		codes, decided = s.leaveClassicGroup(g, leaving)
 	}
 	switch {
 	case s.readOnly && len(s.fx.Batches) > written: // the member has left all the same
 		resp.ErrorCode = errCoordinatorNotAvailable
+	case !decided: // the same
+		resp.ErrorCode = errUnknownServerError
 	case req.Version < 3:
 		resp.ErrorCode = codes[0]
 	default:
@@ -51,8 +54,8 @@ func (s *Shard) leaveGroup(c Command, req *kmsg.LeaveGroupRequest) {
 }
 
 // leaveClassicGroup removes the entries one after the other; then the group goes on once.
-func (s *Shard) leaveClassicGroup(g *group, leaving []kmsg.LeaveGroupRequestMember) []int16 {
-	codes := make([]int16, len(leaving))
+func (s *Shard) leaveClassicGroup(g *group, leaving []kmsg.LeaveGroupRequestMember) (codes []int16, decided bool) {
+	codes = make([]int16, len(leaving))
 	left, why := 0, ""
 	for i, entry := range leaving {
 		var name string
@@ -64,18 +67,16 @@ func (s *Shard) leaveClassicGroup(g *group, leaving []kmsg.LeaveGroupRequestMemb
 	}
 	switch left {
 	case 0:
-		return codes
+		return codes, true
 	case 1:
 	default:
 		why = fmt.Sprintf("%s and %d more", why, left-1)
 	}
-	switch g.classic.state {
-	case classicStable, classicCompleting:
-		s.prepareRebalance(g, why+" left")
-	case classicPreparing:
-		s.checkJoinPhase(g)
-	}
-	return codes
+	return codes, g.classic.decided(func() {
+		if g.classic.state != classicEmpty {
+			s.rebalanceOrCheckJoin(g, why+" left")
+		}
+	})
 }
 
 // leave removes one entry; the name is for the timeline.

@@ -16,6 +16,28 @@ func (s *Shard) rebalanceOrCheckJoin(g *group, why string) {
 	}
 }
 
+// decided takes a step for a request, and says whether a protocol could be chosen where the step ends the join phase. In Kafka an exception comes out of that
+// phase, which stays as it is, with a new generation; the request fails.
+func (c *classicGroup) decided(step func()) bool {
+	c.asked, c.undecided = true, false
+	step()
+	c.asked = false
+	return !c.undecided
+}
+
+// joinArrived is rebalanceOrCheckJoin for a join that waits now.
+func (s *Shard) joinArrived(g *group, m *classicMember, why string) {
+	if !g.classic.decided(func() { s.rebalanceOrCheckJoin(g, why) }) {
+		s.failJoin(m)
+	}
+}
+
+// failJoin refuses a join that came to a vote without candidates. It counts as one that waits all the same, and the others' go on waiting.
+func (s *Shard) failJoin(m *classicMember) {
+	s.reply(m.join.ticket, joinError(m.join.req, "", errUnknownServerError))
+	m.join.ticket = 0
+}
+
 // prepareRebalance begins a join phase, from Empty with the initial delay.
 func (s *Shard) prepareRebalance(g *group, why string) {
 	c := g.classic
@@ -115,7 +137,11 @@ func (s *Shard) completeJoin(g *group) {
 	s.stopTimer(&c.joinTimer)
 	for _, m := range slices.Clone(c.order) {
 		if m.join == nil && m.instanceID == nil {
-			s.emit(m.event(g, EventExpired).because("did not join again within the rebalance timeout of %s", c.joinLimit))
+			e := m.event(g, EventExpired).because("did not join again within the rebalance timeout of %s", c.joinLimit)
+			if c.previous == classicEmpty { // it was sent away when a member of the consumer protocol came
+				e.Cause = "did not join again before the initial rebalance delay was over"
+			}
+			s.emit(e)
 			s.removeMember(g, m)
 		}
 	}
@@ -138,7 +164,11 @@ func (s *Shard) completeJoin(g *group) {
 		s.write(groupRecord(g, nil))
 		return
 	}
-	name := c.vote()
+	if _, ok := c.vote(); !ok && c.asked {
+		c.undecided = true
+		return
+	}
+	name := c.voteOrFirst()
 	c.protocol = &name
 	c.findSubscribed()
 	s.become(c, classicCompleting)

@@ -83,19 +83,9 @@ func (g *consumerGroup) countClassic(c *records.ClassicMember, by int) {
 		return
 	}
 	g.classicMembers += by
-	for _, name := range protocolNames(c) {
-		count(g.classicProtocols, name, by)
+	for _, p := range c.Protocols { // one that stands there twice counts twice, as in a classic group
+		count(g.classicProtocols, p.Name, by)
 	}
-}
-
-// protocolNames are the offered protocols, each once.
-func protocolNames(c *records.ClassicMember) []string {
-	names := make([]string, 0, len(c.Protocols))
-	for _, p := range c.Protocols {
-		names = append(names, p.Name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // count keeps the number of users of a thing; things nobody uses are not in the map.

@@ -156,10 +156,13 @@ func (s *Shard) upgradedMembers(c *classicGroup, cannot func(string, ...any) *re
 	owners := make(map[string]string)
 	for _, m := range c.order {
 		u := upgradedMember{id: m.id}
-		if c.protocol != nil && !m.offers(*c.protocol) { // one that came after the vote
+		if c.protocol == nil { // the initial delay runs
+			return nil, broken("the upgrade failed: the group has no protocol yet, its first members still wait for each other")
+		}
+		if !m.offers(*c.protocol) { // one that came after the vote
 			return nil, broken("the upgrade failed: member %s does not offer %s, the protocol of the group's generation", m.id, *c.protocol)
 		}
-		sub, err := readSubscription(m.metadata(c.protocolOrFirst(m)))
+		sub, err := readSubscription(m.metadata(c.protocol))
 		if err != nil {
 			return nil, malformed(m, err)
 		}
@@ -220,14 +223,6 @@ func lastEntries(assignment []byte, all []assignors.TopicPartition) []assignors.
 		}
 	}
 	return out
-}
-
-// protocolOrFirst is the chosen protocol, or the member's first while none is chosen.
-func (c *classicGroup) protocolOrFirst(m *classicMember) *string {
-	if c.protocol == nil && len(m.protocols) > 0 {
-		return &m.protocols[0].name
-	}
-	return c.protocol
 }
 
 // mayDowngrade says whether the group becomes a classic one when these members go: all that stay, at least one, are classic.
@@ -294,7 +289,7 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, generation int32, leaving []
 		c.insert(m, consumerProtocolType)
 		assignments[st.id] = s.classicAssignment(a.classic, ownershipOf(st.target, 0))
 	}
-	name := c.vote()
+	name := c.voteOrFirst()
 	c.protocol = &name
 	c.state, c.previous = classicStable, classicStable
 	c.findSubscribed()
