@@ -187,28 +187,28 @@ func Check(name, val string) (noEffect bool, err error) {
 	return !HasEffect(name), nil
 }
 
-// clientSettings are settings of clients that are easily taken for the broker's, and what the broker's is called.
+// clientSettings are settings of clients that are easily taken for the broker's, and what the broker has instead; "" for nothing.
 var clientSettings = map[string]string{
-	"session.timeout.ms":            ": give it to the client; for groups of the consumer protocol (KIP-848) the broker's is group.consumer.session.timeout.ms",
-	"heartbeat.interval.ms":         ": give it to the client; for groups of the consumer protocol (KIP-848) the broker's is group.consumer.heartbeat.interval.ms",
-	"auto.offset.reset":             ": give it to the client",
-	"bootstrap.servers":             ": clients are given the cluster's Bootstrap",
-	"client.id":                     ": give it to the client",
-	"enable.auto.commit":            ": give it to the client",
-	"group.id":                      ": give it to the client",
-	"group.instance.id":             ": give it to the client",
-	"group.protocol":                ": give it to the client",
-	"isolation.level":               ": give it to the client",
-	"max.poll.interval.ms":          ": give it to the client",
-	"partition.assignment.strategy": ": give it to the client",
+	"auto.offset.reset":             "",
+	"bootstrap.servers":             "",
+	"client.id":                     "",
+	"enable.auto.commit":            "",
+	"group.id":                      "",
+	"group.instance.id":             "",
+	"group.protocol":                "",
+	"heartbeat.interval.ms":         "; for groups of the consumer protocol (KIP-848) the broker's is group.consumer.heartbeat.interval.ms",
+	"isolation.level":               "",
+	"max.poll.interval.ms":          "",
+	"partition.assignment.strategy": "",
+	"session.timeout.ms":            "; for groups of the consumer protocol (KIP-848) the broker's is group.consumer.session.timeout.ms",
 }
 
 func unknownSetting(name string) error {
 	hint := ""
-	if near := nearest(brokerDefs(), name); near != "" {
+	if instead, is := clientSettings[name]; is {
+		hint = "; it is a client's setting: give it to the client" + instead
+	} else if near := nearest(brokerDefs(), name); near != "" {
 		hint = fmt.Sprintf("; did you mean %s?", near)
-	} else if ofClient, is := clientSettings[name]; is {
-		hint = "; it is a client's setting" + ofClient
 	} else if topicDefs().byName[name] != nil {
 		hint = "; it is a topic's setting"
 		if sources := topicDefs().byName[name].brokers; len(sources) > 0 {
