@@ -69,8 +69,8 @@
 //
 // # Pitfalls
 //
-//   - Members are named by client.id: give each worker its own (franz-go: kgo.ClientID, kafka-go: ReaderConfig.Dialer with a ClientID). A static member whose
-//     place another process has taken goes by that one's.
+//   - Members are named by client.id: give each worker its own (franz-go: kgo.ClientID, kafka-go: ReaderConfig.Dialer with a ClientID). By default all share their
+//     library's, which then names none of them. A static member whose place another process has taken goes by that one's.
 //   - A member that was thrown out and comes back is told so by its client: franz-go's PollFetches has a kgo.ErrGroupSession among its
 //     errors. A worker that ends at any error ends there. kafka-go waits 5 s before it joins again (ReaderConfig.JoinGroupBackoff).
 //   - Some clients don't let a topic be created by using it (franz-go: [kgo.AllowAutoTopicCreation]). Name the topics in Start.
@@ -79,8 +79,7 @@
 //     a short interval in tests, such as kgo.HeartbeatInterval(100*time.Millisecond).
 //   - After an error or a cut connection franz-go looks for the leader again at most every 5 s, and waits 250 ms and more before it repeats a request:
 //     kgo.MetadataMinAge(10*time.Millisecond) and a kgo.RetryBackoffFn that answers as little make tests with faults quick.
-//   - The session timeout is the client's: 45 s for franz-go, librdkafka, Java and kafka-python 3, 30 s for kafka-go and kafkajs, 10 s for sarama; under KIP-848 the broker's, 45 s.
-//     FastForward(46*time.Second) removes the silent ones of all.
+//   - The session timeout is the client's, under KIP-848 the broker's: by default 45 s at most, so that FastForward(46*time.Second) removes the silent ones of all.
 //   - In a subtest, a steering call fails the parent whose Start made the cluster, and the subtest goes on. Start a cluster in each subtest, or check what
 //     the call returns. Await and Require calls fail the test that they are given.
 //   - A fault acts on what clients send while a cleanup closes them, too: one without Times that keeps them from joining or leaving keeps franz-go's Close busy for 45 s. Remove it before.

@@ -91,7 +91,7 @@ func (c *Cluster) note(e groups.Event) {
 
 // History is what happened to a group, and to the cluster at large, in order; "" for everything. From off the loop.
 func (c *Cluster) History(group string) (events []groups.Event) {
-	c.loop.look(func() { events = c.HistoryNow(group) })
+	c.loop.look(func() { events = c.historyNow(group) })
 	return events
 }
 
@@ -119,8 +119,8 @@ func (c *Cluster) HistoryAround(group string) (events []groups.Event) {
 	return events
 }
 
-// HistoryNow is History for callers on the loop.
-func (c *Cluster) HistoryNow(group string) []groups.Event {
+// historyNow is History for callers on the loop.
+func (c *Cluster) historyNow(group string) []groups.Event {
 	var events []groups.Event
 	for _, some := range c.history.chunks {
 		for i := range some {

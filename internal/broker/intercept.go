@@ -587,8 +587,8 @@ func groupsOf(req kmsg.Request) []string {
 	return nil
 }
 
-// IsGroupKey tells whether an API is group traffic: what a member of a group sends to its coordinator.
-func IsGroupKey(k wire.Key) bool {
+// isGroupKey tells whether an API is group traffic: what a member of a group sends to its coordinator.
+func isGroupKey(k wire.Key) bool {
 	switch k {
 	case wire.JoinGroup, wire.SyncGroup, wire.Heartbeat, wire.LeaveGroup, wire.OffsetCommit, wire.OffsetFetch, wire.ConsumerGroupHeartbeat,
 		wire.TxnOffsetCommit:

@@ -62,7 +62,7 @@ func (l *requestLog) add(r *request) {
 		r.conn.touch() // a script's request comes through no socket
 	}
 	who := requester{client: r.client, broker: r.node.id}
-	if IsGroupKey(r.key) || r.key == wire.FindCoordinator {
+	if isGroupKey(r.key) || r.key == wire.FindCoordinator {
 		who.group = groupOf(r.body)
 	}
 	l.mu.Lock()

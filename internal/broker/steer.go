@@ -91,7 +91,7 @@ type pause struct {
 }
 
 func (p *pause) stops(client string, broker int32, key wire.Key) bool {
-	return (p.client == "" || p.client == client) && (p.broker == 0 || p.broker == broker) && (!p.groupOnly || IsGroupKey(key))
+	return (p.client == "" || p.client == client) && (p.broker == 0 || p.broker == broker) && (!p.groupOnly || isGroupKey(key))
 }
 
 // pauses are the paused clients, and those that can't reach a broker.
