@@ -38,6 +38,12 @@ func tame(q kmsg.Request) {
 				q.Topics[i].Count = 1
 			}
 		}
+	case *kmsg.DescribeConfigsRequest:
+		for i, r := range q.Resources {
+			if r.ResourceType == kmsg.ConfigResourceTypeBrokerLogger && r.ResourceName == "1" {
+				q.Resources[i].ResourceName = "2" // DIFFERENCES.md: here it has one logger
+			}
+		}
 	case *kmsg.IncrementalAlterConfigsRequest:
 		for _, r := range q.Resources {
 			q.ValidateOnly = q.ValidateOnly || ofAll(r.ResourceType)
@@ -108,10 +114,17 @@ func unread(p kmsg.JoinGroupRequestProtocol) bool {
 	return len(p.Metadata) > 6 && new(kmsg.ConsumerMemberMetadata).ReadFrom(p.Metadata) != nil
 }
 
-// wild tells of a damaged request that is one of those that tame would have changed for being never answered.
+// wild tells of a damaged request that is one of those that tame would have changed for being never answered, or for keeping the live broker busy for minutes.
 func wild(q kmsg.Request) bool {
-	join, ok := q.(*kmsg.JoinGroupRequest)
-	return ok && slices.ContainsFunc(join.Protocols, unread)
+	switch q := q.(type) {
+	case *kmsg.JoinGroupRequest:
+		return slices.ContainsFunc(q.Protocols, unread)
+	case *kmsg.CreateTopicsRequest:
+		return slices.ContainsFunc(q.Topics, func(t kmsg.CreateTopicsRequestTopic) bool { return t.NumPartitions > 100 })
+	case *kmsg.CreatePartitionsRequest:
+		return slices.ContainsFunc(q.Topics, func(t kmsg.CreatePartitionsRequestTopic) bool { return t.Count > 100 })
+	}
+	return false
 }
 
 // fragile are requests that a flipped bit could make one that the broker doesn't survive, or that change it for all.

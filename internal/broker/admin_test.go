@@ -447,6 +447,19 @@ func TestListenersStandInTheStartUpFile(t *testing.T) {
 	}
 }
 
+func TestDifferenceOneLogger(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{}))
+	req := kmsg.NewPtrDescribeConfigsRequest()
+	req.Version = 4
+	r := kmsg.NewDescribeConfigsRequestResource()
+	r.ResourceType, r.ResourceName = kmsg.ConfigResourceTypeBrokerLogger, "1"
+	req.Resources = append(req.Resources, r)
+	loggers := cl.ask(req).(*kmsg.DescribeConfigsResponse).Resources[0].Configs
+	require.Len(t, loggers, 1)
+	require.Equal(t, "root", loggers[0].Name)
+}
+
 func TestDifferenceQuorumIsItsBroker(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, Options{Brokers: 2})
