@@ -49,6 +49,14 @@ func contentOf(r Record) content {
 	return content{string(r.Key), string(r.Value), r.Key != nil, r.Value != nil}
 }
 
+// place is where a record is: no other of its topic is there.
+type place struct {
+	partition int32
+	offset    int64
+}
+
+func placeOf(r Record) place { return place{r.Partition, r.Offset} }
+
 func (e Expectation) matchInOrder(unseen []Record) (matched []Record, diff func() string, never bool) {
 	for i, want := range e.want {
 		switch {
@@ -191,14 +199,13 @@ func where(r Record) string {
 
 // matchEach finds a record for each wanted one.
 func (e Expectation) matchEach(unseen []Record, candidates func(i int) []Record) (matched []Record, diff func() string, never bool) {
-	taken := map[[2]int64]bool{}
+	taken := map[place]bool{}
 	var missing []Record
 	for i, want := range e.want {
 		found := false
 		for _, r := range candidates(i) {
-			at := [2]int64{int64(r.Partition), r.Offset}
-			if !taken[at] && want.is(r) {
-				taken[at], found = true, true
+			if !taken[placeOf(r)] && want.is(r) {
+				taken[placeOf(r)], found = true, true
 				matched = append(matched, r)
 				break
 			}
@@ -211,27 +218,26 @@ func (e Expectation) matchEach(unseen []Record, candidates func(i int) []Record)
 		return matched, nil, false
 	}
 	return nil, func() string {
-		var lines, others []string
-		for _, r := range missing {
+		others := slices.DeleteFunc(slices.Clone(unseen), func(r Record) bool { return taken[placeOf(r)] })
+		lines := first(missing, "  - ", func(r Record) string {
 			why := "missing"
-			if slices.ContainsFunc(unseen, func(u Record) bool { return !taken[[2]int64{int64(u.Partition), u.Offset}] && r.is(u) }) {
+			if slices.ContainsFunc(others, r.is) {
 				why = "there, but not in this order"
 			}
-			lines = append(lines, fmt.Sprintf("  - %s   (%s)", r.wanted(), why))
-		}
-		for _, r := range unseen {
-			if !taken[[2]int64{int64(r.Partition), r.Offset}] {
-				others = append(others, fmt.Sprintf("  + %s   (%s)", r.beside(e.want), where(r)))
-			}
-		}
-		return fmt.Sprintf("    %d of %d, without\n%s", len(e.want)-len(missing), len(e.want), strings.Join(append(first(lines), first(others)...), "\n"))
+			return fmt.Sprintf("%s   (%s)", r.wanted(), why)
+		})
+		lines = append(lines, first(others, "  + ", func(r Record) string { return fmt.Sprintf("%s   (%s)", r.beside(e.want), where(r)) })...)
+		return fmt.Sprintf("    %d of %d, without\n%s", len(e.want)-len(missing), len(e.want), strings.Join(lines, "\n"))
 	}, false
 }
 
-// first is the first lines of many.
-func first(lines []string) []string {
-	if more := len(lines) - diffRest; more > 0 {
-		return append(lines[:diffRest:diffRest], fmt.Sprintf("%s… and %d more", lines[0][:4], more))
+// first are lines about the first of many records, and how many more there are.
+func first(records []Record, before string, line func(Record) string) (lines []string) {
+	for i, r := range records {
+		if i == diffRest {
+			return append(lines, fmt.Sprintf("%s… and %d more", before, len(records)-i))
+		}
+		lines = append(lines, before+line(r))
 	}
 	return lines
 }

@@ -28,7 +28,7 @@ func (t *TopicHandle) unwritten() (told []string) {
 	return append(told, t.k.inTheWay()...)
 }
 
-// passedOver says of records that are as wanted, and are in the log, why they don't count, a line each.
+// passedOver says of records that are as wanted, and are in the log, why they don't count, a line each; "" where there are none.
 func (t *TopicHandle) passedOver(e Expectation) string {
 	all, err := t.k.Topic(t.name).records()
 	if err != nil {
@@ -41,28 +41,26 @@ func (t *TopicHandle) passedOver(e Expectation) string {
 	if err != nil {
 		return ""
 	}
-	at := func(r Record) [2]int64 { return [2]int64{int64(r.Partition), r.Offset} }
-	counts := map[[2]int64]bool{}
+	counts := map[place]bool{}
 	for _, r := range unseen {
-		counts[at(r)] = true
+		counts[placeOf(r)] = !t.committed || r.hidden == ""
 	}
-	var told []string
-	for _, r := range all {
-		why := ""
-		switch {
-		case !counts[at(r)]:
-			why = "an earlier Await or Require call has matched it, and each record counts once"
-		case t.committed && r.hidden != "":
+	wanted := map[content][]Record{}
+	for _, r := range e.want {
+		wanted[contentOf(r)] = append(wanted[contentOf(r)], r)
+	}
+	over := slices.DeleteFunc(all, func(r Record) bool {
+		return counts[placeOf(r)] || !slices.ContainsFunc(wanted[contentOf(r)], func(want Record) bool { return want.is(r) })
+	})
+	told := first(over, "    ", func(r Record) string {
+		why := "an earlier Await or Require call has matched it, and each record counts once"
+		if _, open := counts[placeOf(r)]; open {
 			why = r.hidden
-		default:
-			continue
 		}
-		if slices.ContainsFunc(e.want, func(want Record) bool { return want.is(r) }) {
-			told = append(told, fmt.Sprintf("    %s at partition %d offset %d doesn't count: %s", r, r.Partition, r.Offset, why))
-		}
-	}
+		return fmt.Sprintf("%s at partition %d offset %d doesn't count: %s", r, r.Partition, r.Offset, why)
+	})
 	if len(told) == 0 {
 		return ""
 	}
-	return "\n" + strings.Join(first(told), "\n")
+	return "\n" + strings.Join(told, "\n")
 }
