@@ -102,7 +102,9 @@ func tame(q kmsg.Request) {
 }
 
 // internal tells of a topic that a coordinator keeps its state in.
-func internal(topic string) bool { return topic == "__consumer_offsets" || topic == "__transaction_state" }
+func internal(topic string) bool {
+	return topic == "__consumer_offsets" || topic == "__transaction_state"
+}
 
 // ofAll tells of settings that hold for the clients of every sequence.
 func ofAll(t kmsg.ConfigResourceType) bool {
