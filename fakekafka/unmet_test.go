@@ -2,6 +2,7 @@ package fakekafka_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -279,6 +280,17 @@ func TestNobodyCommits(t *testing.T) {
 	h := g.Hold(fakekafka.Commit)
 	require.Contains(t, unmet(t, h.Reached), "\n    its clients have sent 2 commits, none since the hold: is there a record to read since?")
 	h.Release()
+}
+
+// TestNamesOfManyMembers: of many members the first ones are listed, each time that a name fits none.
+func TestNamesOfManyMembers(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+	k.JoinAll("billing", slices.Repeat([]fakekafka.Member{{ClientID: "a", Topics: []string{"orders"}}}, 25)...)
+	k.Group("billing").AwaitStable(t, 25)
+	_, err := k.Group("billing").Member("b").State()
+	require.ErrorContains(t, err, ` (client "a") and 5 more`)
+	require.Equal(t, 20, strings.Count(err.Error(), `(client "a")`))
 }
 
 // TestRequestsOfAClientThatNeverCame names those that did.

@@ -117,7 +117,7 @@ func ResolveMember(s groups.State, name string) (groups.MemberState, error) {
 	return groups.MemberState{}, fmt.Errorf("group %q has %d members %q: give each client a client.id of its own, or name the one you mean by another of its names: %s", s.ID, len(called), name, memberList(called))
 }
 
-// memberList names members in every way in which the test may.
+// memberList names members in every way in which the test may; of many the first ones.
 func memberList(members []groups.MemberState) string {
 	all := make([]string, len(members))
 	for i, m := range members {
@@ -128,7 +128,8 @@ func memberList(members []groups.MemberState) string {
 		all[i] += ")"
 	}
 	slices.Sort(all)
-	return strings.Join(all, ", ")
+	all, more := firstNames(all)
+	return strings.Join(all, ", ") + more
 }
 
 // TakenOver says, for messages, that a name is of a client whose place another has taken; "" where it is not.

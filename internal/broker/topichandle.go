@@ -15,8 +15,16 @@ import (
 
 // What a test does with topics directly, without a client.
 
-// mostNamed is how many topics a message lists.
+// mostNamed is how many topics, or members, a message lists.
 const mostNamed = 20
+
+// firstNames are those that a message lists, and what it says of more.
+func firstNames(names []string) (few []string, more string) {
+	if n := len(names); n > mostNamed {
+		return names[:mostNamed], fmt.Sprintf(" and %d more", n-mostNamed)
+	}
+	return names, ""
+}
 
 // NearName is which of some names somebody may have meant by one that is none of them; "" where no name is near, or the given one is too short to tell.
 func NearName(name string, names []string) string {
@@ -35,10 +43,7 @@ func (c *Cluster) needTopic(name string) (*topic, error) {
 	if len(m.names) == 0 {
 		return nil, fmt.Errorf("there is no topic %q; there is none at all", name)
 	}
-	names, more := m.names, ""
-	if n := len(names); n > mostNamed {
-		names, more = names[:mostNamed], fmt.Sprintf(" and %d more", n-mostNamed)
-	}
+	names, more := firstNames(m.names)
 	if near := NearName(name, m.names); near != "" {
 		more += fmt.Sprintf("; did you mean %q?", near)
 	}
