@@ -226,6 +226,16 @@ func TestFailureNamesWhatTheTestDid(t *testing.T) {
 	said = unmet(t, stableWith(g, 1))
 	require.Contains(t, said, "\n    b is not heard; its session ends in 6s of the brokers' time: FastForward past it ends it at once\n")
 	require.NotContains(t, said, "a is not heard")
+
+	step := g.Hold(fakekafka.JoinBarrier)
+	require.NoError(t, g.Rebalance())
+	require.NoError(t, k.FastForward(time.Minute))
+	step.Await(t)
+	said = unmet(t, func(ctx context.Context) error {
+		return k.Topic("orders").Has(ctx, fakekafka.AnyOrder(fakekafka.V("x")))
+	})
+	require.Contains(t, said, "\n    Group(\"billing\").Hold(JoinBarrier) holds group billing\n", "of a group that consumes them, perhaps")
+	step.Release()
 }
 
 // TestAbsentMembersOfANetworkInMemory need its dialer.
