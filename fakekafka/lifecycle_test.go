@@ -388,6 +388,37 @@ func TestNoLeaksNamesTheClient(t *testing.T) {
 	require.Contains(t, strings.Join(p.logs, "\n"), `"lifecycle"`)
 }
 
+// TestNoLeaksCountsNobodyWhoHasClosed: a broker reads nothing of a connection while a fetch waits there, and doesn't hear that it was closed.
+func TestNoLeaksCountsNobodyWhoHasClosed(t *testing.T) {
+	t.Parallel()
+	for name, behind := range map[string]int{"a fetch waits": 0, "requests stand behind it": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if behind > 0 && runtime.GOOS != "linux" {
+				t.Skip("only Linux tells it while there is something left to read")
+			}
+			p := &probe{TB: t}
+			k := fakekafka.Start(p, fakekafka.Topic("orders", 1), fakekafka.NoLeaks())
+			c := dial(t, k.Bootstrap())
+			fetch := kmsg.NewPtrFetchRequest()
+			fetch.Version, fetch.MaxWaitMillis, fetch.MinBytes, fetch.MaxBytes = 11, 20_000, 1, 1<<20
+			partition := kmsg.NewFetchRequestTopicPartition()
+			partition.PartitionMaxBytes = 1 << 20
+			topic := kmsg.NewFetchRequestTopic()
+			topic.Topic, topic.Partitions = "orders", []kmsg.FetchRequestTopicPartition{partition}
+			fetch.Topics = []kmsg.FetchRequestTopic{topic}
+			c.send(fetch)
+			k.Requests(fakekafka.Fetch).AwaitCount(t, 1)
+			for range behind {
+				c.send(metadata())
+			}
+			require.NoError(t, c.nc.Close())
+			p.end()
+			require.Empty(t, p.failures())
+		})
+	}
+}
+
 // TestStopAnswersWhoWaitsInAGroup: a broker of Apache Kafka 4.3.1 that shuts down tells who waits in a join or a sync that it is no coordinator any more, and then
 // closes the connection; a fetch that waits is not answered. One that is killed answers nobody.
 func TestStopAnswersWhoWaitsInAGroup(t *testing.T) {

@@ -3,6 +3,7 @@ package broker
 import (
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -21,14 +22,27 @@ func (c *Cluster) StillConnected(patience time.Duration) []string {
 	defer timer.Stop()
 	var left []string
 	for _, cn := range conns {
+		if cn.abandoned() {
+			continue
+		}
 		select {
 		case <-cn.done:
 		case <-limit:
-			if cn.open() {
+			if cn.open() && !cn.abandoned() {
 				left = append(left, fmt.Sprintf("%q (%s)", cn.clientID(), cn.nc.RemoteAddr()))
 			}
 		}
 	}
 	slices.Sort(left)
 	return left
+}
+
+// abandoned tells whether the client has closed the connection, even where its reader can't know: it stands behind a fetch that waits, for fetch.max.wait.ms,
+// and requests that the client sent before it closed may wait behind that one.
+func (c *conn) abandoned() bool {
+	if c.closedByPeer() {
+		return true
+	}
+	sc, socket := c.nc.(syscall.Conn)
+	return socket && hungUp(sc)
 }
