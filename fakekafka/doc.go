@@ -93,6 +93,8 @@
 //     [TopicHandle.ReadCommitted] is the topic as consumers with isolation.level=read_committed see it.
 //   - Pauses, isolations and holds end when the test's function does, before its cleanups, so that clients close in peace: close them in t.Cleanup. A deferred Close comes
 //     before that. franz-go's waits without end for the answer to its LeaveGroup, and the test stands until go test is about to end it, which fails it with that reason: Resume before.
+//   - A static member of confluent-kafka-go that was fenced (its place was taken, and it heard so) gets a fatal error, after which its Close never returns, on Apache
+//     Kafka neither. A worker that sees kafka.Error.IsFatal leaves the consumer open: the cluster cuts its connections at the test's end.
 //
 // cmd/fakekafka is the same broker as a program.
 //
