@@ -290,6 +290,13 @@ func (co *coordinator) apply(now time.Time, sh *shard, e groups.Effects) {
 	for _, b := range e.Batches {
 		co.write(now, sh, b)
 	}
+	for i := range e.Events { // before the answers: a client fetches what it is told to own at once
+		ev := &e.Events[i]
+		co.noteVoice(ev)
+		if ev.Kind == groups.EventAssigned {
+			co.c.assigned(*ev)
+		}
+	}
 	var refused []groups.Event
 	for _, r := range e.Replies {
 		if w := sh.waiting[r.Ticket]; w != nil {
@@ -302,7 +309,6 @@ func (co *coordinator) apply(now time.Time, sh *shard, e groups.Effects) {
 		}
 	}
 	for _, ev := range e.Events {
-		co.noteVoice(&ev)
 		co.c.history.add(ev)
 		switch ev.Kind {
 		case groups.EventExpectationLimit:
@@ -313,9 +319,6 @@ func (co *coordinator) apply(now time.Time, sh *shard, e groups.Effects) {
 			delete(co.expected, ev.Group)
 		}
 		co.scripts.see(ev)
-		if ev.Kind == groups.EventAssigned {
-			co.c.assigned(ev)
-		}
 	}
 	for _, ev := range refused { // after the news of this step that may be why
 		if !co.c.history.repeats(ev) {
