@@ -260,7 +260,7 @@ func Nearest(name string, all iter.Seq[string]) string {
 	return best
 }
 
-// distance is the number of edits between a and b, or limit where it is no less.
+// distance is the number of edits of a byte between a and b, or limit where it is no less.
 func distance(a, b string, limit int) int {
 	if diff := len(a) - len(b); diff >= limit || -diff >= limit {
 		return limit
@@ -269,15 +269,20 @@ func distance(a, b string, limit int) int {
 	for j := range row {
 		row[j] = j
 	}
-	for i := range a {
+	for i := range len(a) {
 		diagonal := row[0]
 		row[0] = i + 1
-		for j := range b {
+		least := row[0]
+		for j := range len(b) {
 			cost := 1
 			if a[i] == b[j] {
 				cost = 0
 			}
 			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+			least = min(least, row[j+1])
+		}
+		if least >= limit { // it grows only; most names are nothing alike
+			return limit
 		}
 	}
 	return min(row[len(b)], limit)
