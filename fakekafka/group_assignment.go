@@ -49,14 +49,21 @@ func (want Assignment) members() []string { return slices.Sorted(maps.Keys(want)
 
 // matches compares what is wanted with the group; saw is a diff, a line a member.
 func (want Assignment) matches(s GroupState) (bool, string) {
-	ok := true
+	ok, listed := true, false
 	var lines []string
 	used := map[string]bool{}
 	for _, name := range want.members() {
 		m, err := broker.ResolveMember(s, name)
 		if err != nil {
 			ok = false
-			lines = append(lines, fmt.Sprintf("    %s: wanted %s; %v", name, partitionsText(want[name]), err))
+			why := err.Error()
+			if !named(s, name) {
+				if listed { // the members, once is enough
+					why = "no member is called so" + broker.TakenOver(s, name)
+				}
+				listed = true
+			}
+			lines = append(lines, fmt.Sprintf("    %s: wanted %s; %s", name, partitionsText(want[name]), why))
 			continue
 		}
 		used[m.ID] = true
@@ -71,11 +78,18 @@ func (want Assignment) matches(s GroupState) (bool, string) {
 		ok = false
 		lines = append(lines, fmt.Sprintf("    %s: wanted %s; owns %s%s", name, partitionsText(want[name]), partitionsText(m.Owned), stepText(s, m)))
 	}
+	unwanted := 0
 	for _, m := range s.Members {
 		if !used[m.ID] {
 			ok = false
+			if unwanted++; unwanted > summaryMembers {
+				continue
+			}
 			lines = append(lines, fmt.Sprintf("    %s: not wanted in the group; owns %s%s", memberLabel(m), partitionsText(m.Owned), stepText(s, m)))
 		}
+	}
+	if more := unwanted - summaryMembers; more > 0 {
+		lines = append(lines, fmt.Sprintf("    … and %d more that are not wanted", more))
 	}
 	return ok, fmt.Sprintf("%s, epoch %d%s\n%s", s.State, s.Epoch, heldText(s), strings.Join(lines, "\n"))
 }

@@ -24,7 +24,7 @@ func summary(s GroupState) string {
 	for _, m := range listed {
 		fmt.Fprintf(&b, "\n    %s: epoch %d, owns %s", memberLabel(m), m.Epoch, partitionsText(m.Owned))
 		if samePartitions(m.Owned, nil) && len(m.Subscribed) > 0 {
-			fmt.Fprintf(&b, ", subscribes to %s", strings.Join(m.Subscribed, ", "))
+			fmt.Fprintf(&b, ", subscribes to %s", subscribedText(m.Subscribed))
 		}
 		if len(m.Revoking) > 0 {
 			fmt.Fprintf(&b, ", is to give up %s", partitionsText(m.Revoking))
@@ -38,6 +38,14 @@ func summary(s GroupState) string {
 		fmt.Fprintf(&b, "\n    … and %d more", more)
 	}
 	return b.String()
+}
+
+// subscribedText is topics that a member subscribes to; of many the first ones.
+func subscribedText(topics []string) string {
+	if more := len(topics) - mostTold; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(topics[:mostTold], ", "), more)
+	}
+	return strings.Join(topics, ", ")
 }
 
 // heldText says at which holds the group stands; "" for none.

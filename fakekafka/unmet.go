@@ -19,9 +19,17 @@ import (
 // mostTold is how many clients, members or faults a message tells of, of each.
 const mostTold = 10
 
+// mostMissing is how many topics that there aren't a line of it tells of.
+const mostMissing = 3
+
 // few are the first of what is told, and how many more there are.
 func few(told []string, of string) []string {
-	if more := len(told) - mostTold; more > 0 {
+	return fewOf(told, len(told), of)
+}
+
+// fewOf is few of which only the first were put in words.
+func fewOf(told []string, n int, of string) []string {
+	if more := n - mostTold; more > 0 {
 		return append(told[:mostTold:mostTold], fmt.Sprintf("… and %d more %s", more, of))
 	}
 	return told
@@ -39,7 +47,7 @@ func (g *Group) unmet(err error, n int, members ...string) error {
 	if missed := expectationText(wanted, len(s.Members)); missed != "" {
 		err = fmt.Errorf("%s: %w", missed, err)
 	}
-	hints := append(few(g.strayed(s), "members"), few(g.silent(s), "members")...)
+	hints := append(g.strayed(s), few(g.silent(s), "members")...)
 	if len(s.Members) < max(n, wanted.N) || slices.ContainsFunc(members, func(name string) bool { return !named(s, name) }) {
 		hints = append(hints, g.absent(s)...)
 	}
@@ -81,24 +89,40 @@ func (k *Cluster) inTheWay() []string {
 	return append(k.stops(), few(k.b.RulesThatActed(), "faults")...)
 }
 
-// strayed says which members subscribe to topics that there aren't, a line each.
+// strayed says which members subscribe to topics that there aren't, a line each. To find out which topics could be meant takes a look at all: it is done for those only
+// that are told of.
 func (g *Group) strayed(s GroupState) (told []string) {
+	n := 0
 	for _, m := range s.Members {
-		for _, topic := range g.k.missing(m.Subscribed) {
-			told = append(told, fmt.Sprintf("%s subscribes to %s", memberLabel(m), topic))
+		if !slices.ContainsFunc(m.Subscribed, func(topic string) bool { return !g.k.b.HasTopic(topic) }) {
+			continue
+		}
+		if n++; n <= mostTold {
+			told = append(told, fmt.Sprintf("%s subscribes to %s", memberLabel(m), g.k.missing(m.Subscribed)))
 		}
 	}
-	return told
+	return fewOf(told, n, "members")
 }
 
-// missing says of topics that there aren't which there are.
-func (k *Cluster) missing(topics []string) (told []string) {
+// missing says of topics that there aren't which there are; "" where there are all.
+func (k *Cluster) missing(topics []string) string {
+	var told []string
+	n := 0
 	for _, topic := range topics {
+		if k.b.HasTopic(topic) {
+			continue
+		}
+		if n++; n > mostMissing {
+			continue
+		}
 		if _, err := k.b.Partitions(topic); err != nil {
 			told = append(told, fmt.Sprintf("topic %q: %v", topic, err))
 		}
 	}
-	return told
+	if more := n - mostMissing; more > 0 {
+		told = append(told, fmt.Sprintf("and to %s more", count(more, "topic")))
+	}
+	return strings.Join(told, "; ")
 }
 
 // silent says which members are not heard and still have a session, a line each.
@@ -116,10 +140,14 @@ func (g *Group) silent(s GroupState) (told []string) {
 
 // absent says of each client that is no member what it did instead, a line each; and where none of them has asked for this group, what to look for.
 func (g *Group) absent(s GroupState) (told []string) {
-	out, asked := g.out(), false
+	out, asked, n := g.out(), false, 0
+	members := map[string]bool{}
+	for _, m := range s.Members {
+		members[broker.LoggedName(m.ClientID)] = true
+	}
 	for _, c := range g.k.b.ClientTraces() {
 		did, forThis := "", false
-		if slices.ContainsFunc(s.Members, func(m MemberState) bool { return m.ClientID == c.Client }) {
+		if members[c.Client] {
 			did = g.elsewhere(c)
 		} else {
 			did, forThis = g.instead(c, out[c.Client])
@@ -128,13 +156,17 @@ func (g *Group) absent(s GroupState) (told []string) {
 			continue
 		}
 		asked = asked || forThis
-		for _, topic := range g.k.missing(c.Unknown) {
-			did += "; it asked for " + topic
+		if n++; n > mostTold {
+			continue
+		}
+		if topics := g.k.missing(c.Unknown); topics != "" {
+			did += "; it asked for " + topics
 		}
 		told = append(told, fmt.Sprintf("client %q %s", c.Client, did))
 	}
+	told = fewOf(told, n, "clients")
 	if asked {
-		return few(told, "clients")
+		return told
 	}
 	nobody := "no client has asked for this group: was one"
 	switch {
@@ -147,7 +179,7 @@ func (g *Group) absent(s GroupState) (told []string) {
 	if g.k.o.memory != nil {
 		dialer = " the cluster's DialContext as its dialer,"
 	}
-	return append(few(told, "clients"), fmt.Sprintf("%s started, with the address of this cluster, %s,%s and with group.id %q?", nobody, g.k.Bootstrap(), dialer, g.id))
+	return append(told, fmt.Sprintf("%s started, with the address of this cluster, %s,%s and with group.id %q?", nobody, g.k.Bootstrap(), dialer, g.id))
 }
 
 // out is by which event each client went out of the group, or was refused by it, the last of each.
@@ -155,7 +187,7 @@ func (g *Group) out() map[string]Event {
 	out := map[string]Event{}
 	clients := map[string]string{} // of members, by id
 	for _, e := range g.History() {
-		e.ClientID = cmp.Or(e.ClientID, clients[e.Member])
+		e.ClientID = broker.LoggedName(cmp.Or(e.ClientID, clients[e.Member]))
 		switch e.Kind {
 		case groups.EventJoined:
 			clients[e.Member] = e.ClientID
@@ -176,7 +208,7 @@ func (g *Group) out() map[string]Event {
 
 // elsewhere is what else a client did that is a member: several may share its name, and another of them be the one that is missing. "" for nothing.
 func (g *Group) elsewhere(c *broker.ClientTrace) string {
-	others := slices.DeleteFunc(slices.Clone(c.Joins), func(id string) bool { return id == g.id })
+	others := slices.DeleteFunc(slices.Clone(c.Joins), func(id string) bool { return id == broker.LoggedName(g.id) })
 	if len(others) == 0 {
 		return ""
 	}
@@ -192,9 +224,9 @@ func (g *Group) instead(c *broker.ClientTrace, out Event) (did string, forThis b
 	switch {
 	case !out.At.IsZero():
 		return fmt.Sprintf("is out of it since +%.3fs: %s", out.At.Sub(g.k.b.StartedAt()).Seconds(), whatText(out)), true
-	case slices.Contains(c.Joins, g.id):
+	case slices.Contains(c.Joins, broker.LoggedName(g.id)):
 		return "has asked to join it and is no member yet", true
-	case slices.Contains(c.Groups, g.id):
+	case slices.Contains(c.Groups, broker.LoggedName(g.id)):
 		return fmt.Sprintf("has asked for its coordinator and not to join; it sent %s%s", apis(c.Sent), closed), true
 	case len(c.Joins) > 0:
 		return fmt.Sprintf("has joined another group: %s", g.quoted(c.Joins)), false
@@ -207,8 +239,11 @@ func (g *Group) instead(c *broker.ClientTrace, out Event) (did string, forThis b
 // quoted lists groups, and says which of them could be meant.
 func (g *Group) quoted(ids []string) string {
 	text := fmt.Sprintf("%q", ids)
-	if len(ids) == 1 {
+	switch more := len(ids) - mostTold; {
+	case len(ids) == 1:
 		text = fmt.Sprintf("%q", ids[0])
+	case more > 0:
+		text = fmt.Sprintf("%q and %d more", ids[:mostTold], more)
 	}
 	if broker.NearName(g.id, ids) != "" {
 		text += fmt.Sprintf(" (here it is %q: is one of them misspelled?)", g.id)

@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"fmt"
+	"hash/fnv"
 	"slices"
 	"sync"
 	"time"
@@ -61,9 +63,9 @@ func (l *requestLog) add(r *request) {
 	if r.script != nil {
 		r.conn.touch() // a script's request comes through no socket
 	}
-	who := requester{client: r.client, broker: r.node.id}
+	who := requester{client: LoggedName(r.client), broker: r.node.id}
 	if isGroupKey(r.key) || r.key == wire.FindCoordinator {
-		who.group = groupOf(r.body)
+		who.group = LoggedName(groupOf(r.body))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,6 +74,20 @@ func (l *requestLog) add(r *request) {
 		l.who = &fresh
 	}
 	l.put(logged{at: r.conn.active.Load(), who: l.who, key: r.key, version: r.version})
+}
+
+// longestLogged is the length, in bytes, up to which a name is kept as it is.
+const longestLogged = 255
+
+// LoggedName is how the log keeps the name of a client or a group. Clients may make up names of 32 KiB, a new one for each request: of a long one its beginning is kept,
+// and a hash that tells it from others.
+func LoggedName(name string) string {
+	if len(name) <= longestLogged {
+		return name
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name))
+	return fmt.Sprintf("%s… (%d bytes, %016x)", firstBytes(name), len(name), h.Sum64())
 }
 
 // groupOf is the one group that a request names.
@@ -176,6 +192,7 @@ func (q RequestQuery) takes(e *RequestEntry) bool {
 
 // Requests answers how many requests a query selects, and the recent ones among them in order of arrival.
 func (c *Cluster) Requests(q RequestQuery) (count int, recent []RequestEntry) {
+	q.Client, q.Group = LoggedName(q.Client), LoggedName(q.Group)
 	c.logs.Lock()
 	defer c.logs.Unlock()
 	logs := []*requestLog{&c.ended}

@@ -12,7 +12,7 @@ import (
 
 // ClientTrace is what a client has asked for so far, for messages to a test that waits for it.
 type ClientTrace struct {
-	Client    string
+	Client    string     // as the log of requests keeps it (LoggedName), as are groups
 	Sent      []wire.Key // which requests, in the order of the first of each
 	Joins     []string   // groups that it asked to join
 	Groups    []string   // groups that it asked about otherwise: first for their coordinator
@@ -25,11 +25,11 @@ func (c *Cluster) ClientTraces() []*ClientTrace {
 	var order []*ClientTrace
 	traces := map[string]*ClientTrace{}
 	_, requests := c.Requests(RequestQuery{Key: AnyKey})
-	note := func(list *[]string, name string) {
-		if name != "" && !slices.Contains(*list, name) {
-			*list = append(*list, name)
-		}
+	type noted struct { // a client may have asked about tens of thousands of groups
+		client, group string
+		joins         bool
 	}
+	seen := map[noted]bool{}
 	for i := range requests {
 		e := &requests[i]
 		t := traces[e.Client]
@@ -40,15 +40,20 @@ func (c *Cluster) ClientTraces() []*ClientTrace {
 		if !slices.Contains(t.Sent, e.Key) {
 			t.Sent = append(t.Sent, e.Key)
 		}
-		if e.Key == wire.JoinGroup || e.Key == wire.ConsumerGroupHeartbeat {
-			note(&t.Joins, e.Group)
-		} else {
-			note(&t.Groups, e.Group)
+		n := noted{e.Client, e.Group, e.Key == wire.JoinGroup || e.Key == wire.ConsumerGroupHeartbeat}
+		switch {
+		case n.group == "" || seen[n]:
+			continue
+		case n.joins:
+			t.Joins = append(t.Joins, n.group)
+		default:
+			t.Groups = append(t.Groups, n.group)
 		}
+		seen[n] = true
 	}
 	for _, n := range c.nodes {
 		for _, cn := range n.connections() {
-			if t := traces[cn.clientID()]; t != nil {
+			if t := traces[LoggedName(cn.clientID())]; t != nil {
 				t.Connected = true
 			}
 		}
@@ -74,6 +79,9 @@ func ClientsOf(requests []RequestEntry) string {
 	return strings.Join(clients, ", ")
 }
 
+// HasTopic tells whether there is a topic.
+func (c *Cluster) HasTopic(name string) bool { return c.meta.Load().topics[name] != nil }
+
 // Senders says, for messages, which clients have sent requests.
 func (c *Cluster) Senders() string {
 	if _, all := c.Requests(RequestQuery{Key: AnyKey}); len(all) > 0 {
@@ -97,7 +105,7 @@ type strays struct {
 func (ss *strays) add(client, topic string) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	s := stray{firstBytes(client), topic}
+	s := stray{LoggedName(client), topic}
 	if _, known := ss.seen[s]; known || len(ss.seen) >= maxStrays {
 		return
 	}
