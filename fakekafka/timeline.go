@@ -6,16 +6,19 @@ import (
 	"sync"
 	"text/tabwriter"
 	"time"
+
+	"github.com/fakekafka/fakekafka/groups"
 )
 
 // Timeline is the group's history for a reader: when, at which epoch, who, what and why; with it stands what the test did meanwhile to the time, to brokers, and to
 // clients that are in the group. A failing test prints it by itself.
 func (g *Group) Timeline() string {
-	return g.head() + "\n" + timeline(g.k.b.HistoryAround(g.id), g.k.b.StartedAt(), 0, "")
+	events := g.k.b.HistoryAround(g.id)
+	return g.head() + "\n" + timeline(events, rows(events, 0), g.k.b.StartedAt(), "")
 }
 
-// failureEvents is how much of a timeline a failure shows: a thousand members write thousands of lines.
-const failureEvents = 150
+// failureRows is how much of a timeline a failure shows: a thousand members write thousands of lines.
+const failureRows = 150
 
 // listed says which groups there are, for messages.
 func listed(groups []string) string {
@@ -36,12 +39,16 @@ func (g *Group) recent(events []Event, known int) string {
 		g.k.b.Look(func() { others = g.k.b.GroupIDs() })
 		return g.head() + fmt.Sprintf("\n     (nothing has happened; of groups there %s)\n", listed(others))
 	}
-	from, note := known, ""
-	if hidden := len(events) - known - failureEvents; hidden > 0 {
-		from += hidden
-		note = fmt.Sprintf("   … %d earlier events: Group(%q).Timeline() has them all\n", hidden, g.id)
+	shown, note := rows(events, known), ""
+	if hidden := len(shown) - failureRows; hidden > 0 {
+		n := 0
+		for _, r := range shown[:hidden] {
+			n += r.times
+		}
+		shown = shown[hidden:]
+		note = fmt.Sprintf("   … %d earlier events: Group(%q).Timeline() has them all\n", n, g.id)
 	}
-	return g.head() + "\n" + timeline(events, g.k.b.StartedAt(), from, note)
+	return g.head() + "\n" + timeline(events, shown, g.k.b.StartedAt(), note)
 }
 
 // unshown is the part of the timeline that no failure of the test has shown; "" for none.
@@ -92,11 +99,50 @@ func (g *Group) head() string {
 
 // Timeline is everything that happened to groups and the cluster, for a reader.
 func (k *Cluster) Timeline() string {
-	return timeline(k.b.History(""), k.b.StartedAt(), 0, "")
+	events := k.b.History("")
+	return timeline(events, rows(events, 0), k.b.StartedAt(), "")
 }
 
-// timeline shows the events from one on; note stands in place of those before it.
-func timeline(events []Event, start time.Time, from int, note string) string {
+// row is one line of a timeline.
+type row struct {
+	event int // its index
+	times int // 1, or how often it stands in the history without another event of its client between
+	last  time.Time
+}
+
+// rows are the events from one on. A client that is refused and asks again, as a fenced one may do a hundred times a second, has one row for it: else nothing but that
+// were to be read.
+func rows(events []Event, from int) []row {
+	var all []row
+	repeated := map[string]map[string]int{} // by client and what it was told: the row
+	for i := from; i < len(events); i++ {
+		e := &events[i]
+		who := e.Group + "\x00" + e.Member
+		if e.Member == "" {
+			who += "\x00" + e.ClientID
+		}
+		if e.Kind != groups.EventRefused && e.Kind != groups.EventFenced {
+			delete(repeated, who)
+			all = append(all, row{i, 1, e.At})
+			continue
+		}
+		what := fmt.Sprintf("%d\x00%s\x00%s", e.Epoch, e.InstanceID, whatText(*e))
+		if at, ok := repeated[who][what]; ok {
+			all[at].times++
+			all[at].last = e.At
+			continue
+		}
+		if repeated[who] == nil {
+			repeated[who] = map[string]int{}
+		}
+		repeated[who][what] = len(all)
+		all = append(all, row{i, 1, e.At})
+	}
+	return all
+}
+
+// timeline shows the events of these rows; note stands in place of those before them.
+func timeline(events []Event, shown []row, start time.Time, note string) string {
 	if len(events) == 0 {
 		return "     (nothing has happened)\n"
 	}
@@ -111,10 +157,15 @@ func timeline(events []Event, start time.Time, from int, note string) string {
 		} else if e.Member != "" {
 			names[e.Member] = e.ClientID
 		}
-		if i < from {
+		if len(shown) == 0 || shown[0].event != i {
 			continue
 		}
-		fmt.Fprintf(w, "   +%.3fs\t%s\t%s\t%s\n", e.At.Sub(start).Seconds(), epochText(e), whoText(e, told), whatText(e))
+		again := ""
+		if r := shown[0]; r.times > 1 {
+			again = fmt.Sprintf(" (and again, until +%.3fs)", r.last.Sub(start).Seconds()) // not how often: the history leaves out some of them
+		}
+		shown = shown[1:]
+		fmt.Fprintf(w, "   +%.3fs\t%s\t%s\t%s%s\n", e.At.Sub(start).Seconds(), epochText(e), whoText(e, told), whatText(e), again)
 	}
 	w.Flush()
 	header, rows, _ := strings.Cut(b.String(), "\n")

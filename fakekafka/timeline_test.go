@@ -1,6 +1,7 @@
 package fakekafka_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -55,4 +56,28 @@ func TestTimelineOfAGroupHasWhatTheTestDid(t *testing.T) {
 	require.NotContains(t, text, "stranger")
 	require.NotContains(t, text, "FastForward(1s)")
 	require.Contains(t, k.Group("nobody").Timeline(), "(nothing has happened)")
+}
+
+// TestARowForWhatAClientIsToldAgainAndAgain: a zombie that asks on and on doesn't push what led to it out of a failure.
+func TestARowForWhatAClientIsToldAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	zombie := k.Join("billing", fakekafka.Member{ClientID: "one", InstanceID: "pod-1", Topics: []string{"orders"}})
+	zombie.AwaitOwned(t, map[string][]int32{"orders": {0}})
+	k.Join("billing", fakekafka.Member{ClientID: "two", InstanceID: "pod-1", Topics: []string{"orders"}}).AwaitOwned(t, map[string][]int32{"orders": {0}})
+	for range 200 {
+		require.Equal(t, fakekafka.FencedInstanceID, zombie.Commit("orders", 0, 1))
+	}
+	g := k.Group("billing")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := g.Stable(ctx, 2)
+	require.ErrorContains(t, err, "  joined\n")
+	require.NotContains(t, err.Error(), "earlier events")
+	require.Regexp(t, `fenced: instance id is held by pod-1-\S+ \(and again, until \+\d+\.\d{3}s\)\n`, err.Error())
+	require.Equal(t, 1, strings.Count(err.Error(), "refused orders 0: OffsetCommit was answered FENCED_INSTANCE_ID"), err.Error())
+	require.Equal(t, 1, strings.Count(g.Timeline(), "fenced: "))
+	require.Regexp(t, `client "one" is out of it since \S+ replaced: `, err.Error()) // which led to what it was refused later
+	require.Equal(t, fakekafka.FencedInstanceID, zombie.Heartbeat())
+	require.Contains(t, g.Timeline(), "refused: Heartbeat was answered FENCED_INSTANCE_ID\n") // what is new has its own
 }

@@ -198,7 +198,9 @@ func (g *Group) out() map[string]Event {
 		case groups.EventLeft, groups.EventExpired, groups.EventEvicted:
 			out[e.ClientID] = e
 		case broker.EventRefused:
-			if e.At.After(out[e.ClientID].At) { // at the same time it is what follows from going out
+			before := out[e.ClientID]
+			fenced := before.Kind == groups.EventReplaced && strings.HasSuffix(e.Cause, wire.FencedInstanceID.String())
+			if e.At.After(before.At) && !fenced { // else it is what follows from going out
 				out[e.ClientID] = e
 			}
 		}
