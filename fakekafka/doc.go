@@ -79,6 +79,7 @@
 //     a short interval in tests, such as kgo.HeartbeatInterval(100*time.Millisecond).
 //   - After an error or a cut connection franz-go looks for the leader again at most every 5 s, and waits 250 ms and more before it repeats a request:
 //     kgo.MetadataMinAge(10*time.Millisecond) and a kgo.RetryBackoffFn that answers as little make tests with faults quick.
+//   - A fetch of franz-go waits up to 5 s at the end of the log, and what it was assigned since it reads only after that: kgo.FetchMaxWait(100*time.Millisecond).
 //   - The session timeout is the client's, under KIP-848 the broker's: by default 45 s at most, so that FastForward(46*time.Second) removes the silent ones of all.
 //   - In a subtest, a steering call fails the parent whose Start made the cluster, and the subtest goes on. Start a cluster in each subtest, or check what
 //     the call returns. Await and Require calls fail the test that they are given.
