@@ -50,6 +50,7 @@ type conn struct {
 	doing    doing
 
 	telemetry  atomic.Pointer[telemetryKey] // of the telemetry client that last came by this connection for the first time; a broker forgets it with the connection
+	speaks     *speaker                     // of the last request
 	lastClient atomic.Pointer[string]       // client id of the last request, for messages
 	active     atomic.Int64                 // clock of the last byte in or out, Unix nanoseconds of the machine's time
 
@@ -238,9 +239,9 @@ func (c *conn) handle(frame []byte) (answer, error) {
 		return nil, badInput{err}
 	}
 	h := &c.header
-	if last := c.lastClient.Load(); last == nil || *last != h.ClientID {
-		id := h.ClientID
-		c.lastClient.Store(&id)
+	if c.speaks == nil || c.speaks.client != h.ClientID {
+		c.speaks = &speaker{conn: c, client: h.ClientID}
+		c.lastClient.Store(&c.speaks.client)
 	}
 	if h.Key == wire.ApiVersions && !wire.Accepted(h.Key, h.Version) {
 		return apiVersionsUnsupported(), nil

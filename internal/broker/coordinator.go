@@ -85,7 +85,7 @@ func (w *waitingRequest) tell(resp kmsg.Response) {
 	w.news <- requestNews{resp: resp}
 }
 
-// voice is who speaks for a member: a connection, or a script.
+// voice is who speaks for a member: a client on a connection, or a script.
 type voice interface {
 	// clientID is the client id under which it speaks.
 	clientID() string

@@ -51,13 +51,13 @@ func (c *Cluster) FastForward(d, limit time.Duration, rest func()) error {
 // must not depend on who comes first. Their held heartbeats are over before time moves. On the loop.
 func (co *coordinator) noticeGone() {
 	for _, v := range co.voices {
-		if c, ok := v.(*conn); ok && c.standing.Load() == 0 && c.closedByPeer() {
-			c.shut("the client closed it")
+		if s, ok := v.(*speaker); ok && s.conn.standing.Load() == 0 && s.conn.closedByPeer() {
+			s.conn.shut("the client closed it")
 		}
 	}
 	co.releaseWhere(func(_ *shard, w *waitingRequest) bool {
-		c, ok := w.voice.(*conn)
-		return ok && !c.open()
+		s, ok := w.voice.(*speaker)
+		return ok && !s.conn.open()
 	})
 }
 

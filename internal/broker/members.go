@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
 // Who speaks for a member, and what the test may call it. Kafka keeps the client id of a static classic member's first process and shows it for good; a test that pauses the
@@ -37,8 +38,24 @@ func (r *request) voice() voice {
 	if r.script != nil {
 		return r.script
 	}
-	return r.conn
+	return r.conn.speaks
 }
+
+// speaker is a client on a connection. Another may use the same connection, such as that of a proxy, and is not heard for it.
+type speaker struct {
+	conn   *conn
+	client string
+}
+
+func (s *speaker) clientID() string { return s.client }
+
+// alive tells whether the client is connected and its heartbeats come through.
+func (s *speaker) alive() bool {
+	c := s.conn
+	return c.open() && !c.standing.heartbeat() && c.cluster.pauses.at(s.client, c.node.id, wire.Heartbeat) == nil
+}
+
+func (s *speaker) acts() bool { return s.alive() && s.conn.standing.Load() == 0 }
 
 // heard notes who speaks for the member that a request names. Ids that the group doesn't know are left out: a client may name any number of them,
 // and whoever speaks for one would be kept for as long as the cluster runs. On the loop.

@@ -294,11 +294,6 @@ func (c *Cluster) DropConnections(client string) int {
 	return n
 }
 
-// alive tells whether the client is connected and its heartbeats come through.
-func (c *conn) alive() bool {
-	return c.open() && !c.standing.heartbeat() && c.cluster.pauses.at(c.clientID(), c.node.id, wire.Heartbeat) == nil
-}
-
 func (c *conn) open() bool {
 	select {
 	case <-c.done:
@@ -318,8 +313,6 @@ func (c *conn) closedByPeer() bool {
 	}
 	return false
 }
-
-func (c *conn) acts() bool { return c.alive() && c.standing.Load() == 0 }
 
 // standing is the request that stands at a gate: its API's key + 1, 0 for none.
 type standing struct{ atomic.Int32 }

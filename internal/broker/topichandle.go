@@ -157,7 +157,7 @@ func (c *Cluster) ReadLog(name string, index int32, from int64) (recs []partitio
 
 // hiddenRecords is hidden of ReadLog.
 func hiddenRecords(l *partitionlog.Log, from int64) func(partitionlog.Record) string {
-	stable, open := l.LastStable(), l.OpenTransactions()
+	high, stable, open := l.HighWatermark(), l.LastStable(), l.OpenTransactions()
 	aborted := map[int64][]partitionlog.AbortedTxn{} // by producer, in the order of their markers
 	for _, t := range l.AbortedTransactions(from, l.End()) {
 		aborted[t.ProducerID] = append(aborted[t.ProducerID], t)
@@ -173,6 +173,8 @@ func hiddenRecords(l *partitionlog.Log, from int64) func(partitionlog.Record) st
 		switch {
 		case r.Offset < stable:
 			return ""
+		case r.Offset >= high:
+			return "not confirmed by enough replicas"
 		case r.Transactional && slices.ContainsFunc(open, func(t partitionlog.OpenTransaction) bool {
 			return t.ProducerID == r.ProducerID && t.FirstOffset <= r.Offset
 		}):
