@@ -114,16 +114,20 @@ func (g *Group) RequireCommitted(tb testing.TB, topic string, partition int32, o
 
 // Lag is how many records the group has still to commit: over every partition that it has committed, or that a member owns or subscribes to by name, the log's
 // end less the committed offset (less the log's start where none is committed). Where nothing but markers of transactions is left, which
-// no consumer is given, there is no lag. A group that doesn't exist has none either: a check that must notice a misspelled name is RequireLag.
+// no consumer is given, there is no lag. A group that doesn't exist, or has read nothing yet, has none either: a check that must notice that is RequireLag.
 func (g *Group) Lag() int64 {
 	var lag int64
-	g.k.b.Look(func() { lag, _ = g.lag() })
+	g.k.b.Look(func() { lag, _, _ = g.lag() })
 	return lag
 }
 
-// lag is Lag on the loop, with a line for each partition that lags.
-func (g *Group) lag() (int64, string) {
-	s, _ := g.k.b.GroupState(g.id)
+// lag is Lag on the loop, with a line for each partition that lags. It is ok where there is something to judge: a client whose member id was just given makes a group
+// that has nothing to read yet.
+func (g *Group) lag() (n int64, saw string, ok bool) {
+	s, exists := g.k.b.GroupState(g.id)
+	if !exists {
+		return 0, "no such group", false
+	}
 	type tp struct {
 		topic string
 		p     int32
@@ -144,6 +148,13 @@ func (g *Group) lag() (int64, string) {
 	}
 	for _, o := range s.Offsets {
 		at[tp{o.Topic, o.Partition}] = o.Offset
+	}
+	if len(at) == 0 {
+		saw = "a group without members and committed offsets"
+		if len(s.Members) > 0 {
+			saw = "a group that has no partition to read, and no committed offset"
+		}
+		return 0, saw, false
 	}
 	keys := slices.SortedFunc(maps.Keys(at), func(a, b tp) int {
 		if c := strings.Compare(a.topic, b.topic); c != 0 {
@@ -169,39 +180,35 @@ func (g *Group) lag() (int64, string) {
 		}
 	}
 	if len(lines) == 0 {
-		return 0, "a lag of 0"
+		return 0, "a lag of 0", true
 	}
-	return total, fmt.Sprintf("a lag of %d: %s", total, strings.Join(lines, ", "))
+	return total, fmt.Sprintf("a lag of %d: %s", total, strings.Join(lines, ", ")), true
 }
 
-// LagAtMost waits until the lag is at most n. A group that doesn't exist yet lags behind everything.
+// LagAtMost waits until the lag is at most n. A group that doesn't exist yet, or has neither members nor committed offsets, lags behind everything.
 func (g *Group) LagAtMost(ctx context.Context, n int64) error {
 	if n < 0 {
 		return g.failed(fmt.Errorf("wanted a lag of at most %d: give a number from 0 on", n))
 	}
 	return g.unmetCommit(g.k.await(ctx, fmt.Sprintf("a lag of at most %d", n), func() (bool, string) {
-		if _, ok := g.k.b.GroupState(g.id); !ok {
-			return false, "no such group"
-		}
-		lag, saw := g.lag()
-		return lag <= n, saw
+		lag, saw, ok := g.lag()
+		return ok && lag <= n, saw
 	}))
 }
 
-// AwaitLag waits until the group's lag is at most n; 0 is "everything is committed".
+// AwaitLag waits until the group's lag is at most n; 0 is "everything is committed". A group that doesn't exist yet, or has neither members nor committed offsets,
+// lags behind everything.
 func (g *Group) AwaitLag(tb testing.TB, n int64) {
 	tb.Helper()
 	g.k.within(tb, func(ctx context.Context) error { return g.LagAtMost(ctx, n) })
 }
 
-// RequireLag fails the test unless the group's lag is exactly n now. A group that doesn't exist lags behind everything.
+// RequireLag fails the test unless the group's lag is exactly n now. A group that doesn't exist, or has neither members nor committed offsets, lags behind
+// everything.
 func (g *Group) RequireLag(tb testing.TB, n int64) {
 	tb.Helper()
 	check(tb, g.unmet(g.k.now(fmt.Sprintf("a lag of %d", n), func() (bool, string) {
-		if _, ok := g.k.b.GroupState(g.id); !ok {
-			return false, "no such group"
-		}
-		lag, saw := g.lag()
-		return lag == n, saw
+		lag, saw, ok := g.lag()
+		return ok && lag == n, saw
 	}), 1))
 }

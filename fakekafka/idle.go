@@ -19,7 +19,7 @@ func (k *Cluster) Idle(ctx context.Context) error {
 			g := k.Group(id)
 			if settled, saw := g.stable(len(s.Members)); !settled {
 				going = append(going, "group "+id+" is not stable: "+saw)
-			} else if lag, saw := g.lag(); lag > 0 {
+			} else if lag, saw, _ := g.lag(); lag > 0 {
 				going = append(going, "group "+id+" has "+saw)
 			}
 		}

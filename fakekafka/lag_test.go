@@ -1,6 +1,7 @@
 package fakekafka_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,4 +30,27 @@ func TestMarkersAreNoLag(t *testing.T) {
 	require.Equal(t, fakekafka.NoError, m.Commit("orders", 0, 1))
 	g.RequireLag(t, 0)
 	k.AwaitIdle(t)
+}
+
+// A client that joins is first given a member id: that makes the group, and to wait for its lag may not end there, with everything still to read.
+func TestAGroupThatNobodyHasJoinedYetLags(t *testing.T) {
+	t.Parallel()
+	k := startRaw(t)
+	g := k.Group("billing")
+	require.NoError(t, k.Topic("orders").Produce(fakekafka.V("a").On(0)))
+	m := k.Join("billing", fakekafka.Member{Topics: []string{"orders"}, ByHand: true})
+	require.Equal(t, fakekafka.MemberIDRequired, m.JoinGroup())
+	require.NotEmpty(t, g.State().PendingMembers)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, n := range []int64{0, 5} {
+		require.ErrorContains(t, g.LagAtMost(ctx, n), "there was, when the wait was canceled: a group without members and committed offsets")
+	}
+	require.Zero(t, g.Lag())
+
+	require.Equal(t, fakekafka.NoError, m.JoinGroup())
+	require.ErrorContains(t, g.LagAtMost(ctx, 0), "a lag of 1: orders-0: 1 (nothing committed, end 1)")
+	require.Equal(t, fakekafka.NoError, m.Leave())
+	require.ErrorContains(t, g.LagAtMost(ctx, 0), "a group without members and committed offsets")
 }
