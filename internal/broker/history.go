@@ -30,11 +30,28 @@ const maxHistory = 1 << 20
 
 // historyFor is how many events a broker remembers whose memory is bounded: they take a tenth of it, at what an event of a group usually takes. 0: no bound.
 func historyFor(memory int64) int {
-	const event = 320
 	if memory == 0 {
 		return maxHistory
 	}
-	return int(min(max(memory/10/event, 2*chunk), maxHistory))
+	return int(min(max(memory/10/usualEvent, 2*chunk), maxHistory))
+}
+
+// usualEvent is how many bytes an event of a group usually takes.
+const usualEvent = 320
+
+// longText is how many bytes of text an event keeps, 0 where that is not much. Names are made up by clients, who may be strangers to the group, and be of 32 KiB.
+func longText(e *groups.Event) int {
+	const notMuch = 1 << 10
+	n := len(e.Group) + len(e.ClientID) + len(e.Member) + len(e.InstanceID) + len(e.Cause)
+	if e.Kind == EventRefused {
+		for topic := range e.Partitions {
+			n += len(topic)
+		}
+	}
+	if n <= notMuch {
+		return 0
+	}
+	return n
 }
 
 // chunk is how many events are allocated at once, once there are many. What is remembered is never copied.
@@ -44,6 +61,7 @@ const chunk = 1 << 10
 type history struct {
 	chunks  [][]groups.Event
 	n       int // events in them
+	long    int // bytes of the long texts in them
 	limit   int // how many at most
 	started time.Time
 }
@@ -51,15 +69,23 @@ type history struct {
 func (h *history) add(e groups.Event) {
 	last := len(h.chunks) - 1
 	if last < 0 || len(h.chunks[last]) == cap(h.chunks[last]) {
-		for h.n > h.limit-chunk {
-			h.n -= len(h.chunks[0]) // the oldest are forgotten
-			h.chunks = slices.Delete(h.chunks, 0, 1)
+		for h.n > h.limit-chunk || h.long > h.limit*usualEvent && len(h.chunks) > 0 {
+			h.forgetOldest()
 		}
 		h.chunks = append(h.chunks, make([]groups.Event, 0, min(max(h.n, 16), chunk)))
 		last = len(h.chunks) - 1
 	}
 	h.chunks[last] = append(h.chunks[last], e)
 	h.n++
+	h.long += longText(&e)
+}
+
+func (h *history) forgetOldest() {
+	for i := range h.chunks[0] {
+		h.long -= longText(&h.chunks[0][i])
+	}
+	h.n -= len(h.chunks[0])
+	h.chunks = slices.Delete(h.chunks, 0, 1)
 }
 
 // repeats tells whether the same was added a moment ago: a client that goes on asking for what it doesn't get is told of once.

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,4 +32,20 @@ func TestABoundedHistoryForgetsTheOldest(t *testing.T) {
 		}
 	}
 	require.Equal(t, all, next)
+}
+
+// Names that clients make up count by their length.
+func TestALongNamesHistoryIsBounded(t *testing.T) {
+	t.Parallel()
+	h := history{limit: historyFor(1 << 20)}
+	long := strings.Repeat("x", 32_000)
+	for i := range 5 * chunk {
+		h.add(groups.Event{Kind: EventRefused, Group: long, ClientID: strconv.Itoa(i), Partitions: map[string][]int32{long: {0}}})
+		require.LessOrEqual(t, h.long, h.limit*usualEvent+chunk*65_000)
+	}
+	require.LessOrEqual(t, h.n, chunk)
+	for range 3 * chunk {
+		h.add(groups.Event{Group: "g"})
+	}
+	require.Zero(t, h.long)
 }
