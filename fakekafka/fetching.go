@@ -16,7 +16,7 @@ const eventSkipped = broker.EventSkipped
 func (g *Group) fetching() (bool, string) {
 	s, ok := g.k.b.GroupState(g.id)
 	if !ok {
-		return false, "no such group"
+		return false, g.nothing()
 	}
 	if s.State != "Stable" || len(s.Members) == 0 || slices.ContainsFunc(s.Members, unsettled) {
 		return false, summary(s)

@@ -94,11 +94,19 @@ func check(tb testing.TB, err error) {
 	tb.Fatal(err)
 }
 
+// nothing says why there is no state of the group. On the loop.
+func (g *Group) nothing() string {
+	if g.k.b.Unled(g.id) {
+		return "nothing, as the group's coordinator doesn't run: it is loaded again when a broker that can lead its partition of __consumer_offsets starts"
+	}
+	return "no such group"
+}
+
 // stable tells whether the group has settled with n members: all of them have what they shall have and know it.
 func (g *Group) stable(n int) (bool, string) {
 	s, ok := g.k.b.GroupState(g.id)
 	if !ok {
-		return n == 0, "no such group"
+		return n == 0 && !g.k.b.Unled(g.id), g.nothing()
 	}
 	if n == 0 {
 		return len(s.Members) == 0, summary(s)

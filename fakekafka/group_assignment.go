@@ -98,7 +98,7 @@ func (g *Group) hasAssignment(want Assignment) func() (bool, string) {
 	return func() (bool, string) {
 		s, ok := g.k.b.GroupState(g.id)
 		if !ok {
-			return false, "no such group"
+			return false, g.nothing()
 		}
 		same, saw := want.matches(s)
 		if !same {
@@ -182,7 +182,7 @@ func (g *Group) hasOwner(topic string, partition int32, member string) func() (b
 	return func() (bool, string) {
 		s, ok := g.k.b.GroupState(g.id)
 		if !ok {
-			return false, "no such group"
+			return false, g.nothing()
 		}
 		owner, owned := ownerIn(s, topic, partition)
 		called := broker.MembersCalled(s, member)
@@ -241,7 +241,7 @@ func (g *Group) RequireBalanced(tb testing.TB) {
 	check(tb, g.unmet(g.k.now("partitions spread evenly", func() (bool, string) {
 		s, ok := g.k.b.GroupState(g.id)
 		if !ok {
-			return false, "no such group"
+			return false, g.nothing()
 		}
 		least, most := -1, 0
 		for _, m := range s.Members {

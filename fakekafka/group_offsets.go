@@ -46,7 +46,7 @@ func (g *Group) hasCommitted(topic string, partition int32, offset int64) func()
 	return func() (bool, string) {
 		s, ok := g.k.b.GroupState(g.id)
 		if !ok {
-			return false, "no such group"
+			return false, g.nothing()
 		}
 		have, ok := committedIn(s, topic, partition)
 		if !ok {
@@ -126,7 +126,7 @@ func (g *Group) Lag() int64 {
 func (g *Group) lag() (n int64, saw string, ok bool) {
 	s, exists := g.k.b.GroupState(g.id)
 	if !exists {
-		return 0, "no such group", false
+		return 0, g.nothing(), false
 	}
 	type tp struct {
 		topic string

@@ -48,6 +48,11 @@ func (g *Group) unmet(err error, n int, members ...string) error {
 		err = fmt.Errorf("%s: %w", missed, err)
 	}
 	hints := append(g.strayed(s), few(g.silent(s), "members")...)
+	var unled bool
+	g.k.b.Look(func() { unled = g.k.b.Unled(g.id) })
+	if unled { // else who was a member would be said to have asked to join
+		return g.failed(err, hints...)
+	}
 	if len(s.Members) < max(n, wanted.N) || slices.ContainsFunc(members, func(name string) bool { return !named(s, name) }) {
 		hints = append(hints, g.absent(s)...)
 	}

@@ -451,3 +451,22 @@ func TestAMissingMemberOfASharedName(t *testing.T) {
 	g.RequireOwner(t, "orders", 0, owner)
 	require.Regexp(t, `kgo +assigned orders \d\n.* kgo \(\w+…\) +synced\n`, g.Timeline(), "the other one begins")
 }
+
+// TestUnmetOfAGroupWithoutCoordinator: its members have not gone, nor asked to join.
+func TestUnmetOfAGroupWithoutCoordinator(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+	g := k.Group("billing")
+	k.Join("billing", fakekafka.Member{ClientID: "worker-1", Topics: []string{"orders"}})
+	require.NoError(t, g.Stable(t.Context(), 1))
+	require.NoError(t, k.Broker(1).Kill())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, err := range []error{g.LagAtMost(ctx, 0), g.Stable(ctx, 1), g.Stable(ctx, 0), g.Fetching(ctx), g.Owned(ctx, "orders", 0, "worker-1")} {
+		require.ErrorContains(t, err, "there was, when the wait was canceled: nothing, as the group's coordinator doesn't run")
+		require.ErrorContains(t, err, "\n    broker 1 doesn't run\ngroup billing")
+		require.NotContains(t, err.Error(), "no member")
+	}
+	require.NoError(t, k.Broker(1).Start())
+	g.AwaitStable(t, 1)
+}

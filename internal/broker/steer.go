@@ -62,6 +62,12 @@ func (c *Cluster) GroupState(group string) (s groups.State, ok bool) {
 	return s, ok
 }
 
+// Unled tells that no broker leads the group's partition of __consumer_offsets: whatever there is of the group is not loaded. On the loop.
+func (c *Cluster) Unled(group string) bool {
+	t := c.meta.Load().topics[offsetsTopic]
+	return t != nil && t.partitions[groupPartition(group, len(t.partitions))].state.Load().leader < 0
+}
+
 // shardNow is the shard of a group, nil while there is none. On the loop.
 func (c *Cluster) shardNow(group string) *shard {
 	t := c.meta.Load().topics[offsetsTopic]
