@@ -145,11 +145,52 @@ func TestAFailureShowsATimelineOnce(t *testing.T) {
 	require.Contains(t, tb.errors(), "… and 260 more")
 	require.Less(t, strings.Count(tb.errors(), "\n"), 200)
 	require.Greater(t, strings.Count(g.Timeline(), "\n"), 900)
+	require.NoError(t, g.Member(members[1].ID()).Evict())
 	require.Equal(t, fakekafka.NoError, members[0].Leave())
 	tb.end()
 	logged := strings.Join(tb.logs, "\n")
 	require.Contains(t, logged, "after the failure above, group billing")
 	require.NotContains(t, logged, "group created")
+}
+
+// That the cleanups' clients leave after a failure is not worth its lines; what came before they do is, and a client that can't leave in peace.
+func TestGoodbyesAfterAFailureAreNotTold(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]struct {
+		between func(g *fakekafka.Group, one, two *fakekafka.ScriptedMember)
+		told    string
+	}{
+		"nothing":          {func(*fakekafka.Group, *fakekafka.ScriptedMember, *fakekafka.ScriptedMember) {}, ""},
+		"a rebalance ends": {func(g *fakekafka.Group, _, _ *fakekafka.ScriptedMember) { _ = g.Rebalance() }, "rebalance"},
+		"one is thrown out": {func(g *fakekafka.Group, one, _ *fakekafka.ScriptedMember) {
+			_ = one.FallSilent()
+			_ = g.Member("one").Evict()
+		}, "evicted: by the test"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tb := &recorder{TB: t}
+			t.Cleanup(func() { tb.end() })
+			k := fakekafka.Start(tb, fakekafka.Topic("orders", 2), fakekafka.WaitLimit(time.Millisecond))
+			g := k.Group("billing")
+			one := k.Join("billing", fakekafka.Member{ClientID: "one", Topics: []string{"orders"}})
+			two := k.Join("billing", fakekafka.Member{ClientID: "two", Topics: []string{"orders"}})
+			require.NoError(t, g.Stable(t.Context(), 2))
+			require.Panics(t, func() { g.AwaitStable(tb, 3) })
+			s.between(g, one, two)
+			require.Equal(t, fakekafka.NoError, two.Leave())
+			one.Leave()
+			tb.end()
+			logged := strings.Join(tb.logs, "\n")
+			require.Contains(t, logged, "seed")
+			if s.told == "" {
+				require.NotContains(t, logged, "after the failure above")
+				return
+			}
+			require.Contains(t, logged, "after the failure above")
+			require.Contains(t, logged, s.told)
+		})
+	}
 }
 
 // A failure stands at the test's own line, whatever of fakekafka finds it.

@@ -2,12 +2,14 @@ package fakekafka
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/broker"
 )
 
 // Timeline is the group's history for a reader: when, at which epoch, who, what and why; with it stands what the test did meanwhile to the time, to brokers, and to
@@ -51,17 +53,35 @@ func (g *Group) recent(events []Event, known int) string {
 	return g.head() + "\n" + timeline(events, shown, g.k.b.StartedAt(), note)
 }
 
-// unshown is the part of the timeline that no failure of the test has shown; "" for none.
+// unshown is the part of the timeline that no failure of the test has shown, but for the goodbyes after one; "" for none.
 func (g *Group) unshown() string {
 	events := g.k.b.HistoryAround(g.id)
 	known := g.k.shown.of(g.id)
-	switch {
-	case known == 0:
+	if known == 0 {
 		return g.recent(events, 0)
-	case known < len(events):
-		return "after the failure above, " + g.recent(events, known)
+	}
+	if to := goodbyes(events, known); to > known {
+		return "after the failure above, " + g.recent(events[:to], known)
 	}
 	return ""
+}
+
+// goodbyes is where the events begin, from one on, that are only those of clients that the test's cleanups close.
+func goodbyes(events []Event, from int) int {
+	at := len(events)
+	for at > from && slices.Contains(ofGoodbyes, events[at-1].Kind) {
+		at--
+	}
+	for at < len(events) && events[at].Kind != groups.EventLeft && events[at].Kind != broker.EventResumed {
+		at++
+	}
+	return at
+}
+
+var ofGoodbyes = []groups.EventKind{
+	groups.EventLeft, broker.EventResumed, groups.EventCommitted, broker.EventSessionGone, groups.EventRebalance, groups.EventToldToRebalance, groups.EventRejoined,
+	groups.EventGeneration, groups.EventSynced, groups.EventStable, groups.EventAssigned, groups.EventEmpty,
+	groups.EventEpoch, groups.EventTarget, groups.EventToldToRevoke, groups.EventRevoked,
 }
 
 // shown is how many events of each group's timeline a failure has shown already.
