@@ -35,6 +35,9 @@ func memberNames(s GroupState) map[string]string {
 		if m.InstanceID != m.ClientID {
 			called[m.InstanceID]++
 		}
+		if m.ID != m.ClientID && m.ID != m.InstanceID {
+			called[m.ID]++ // of KIP-848 it is the client's choice
+		}
 	}
 	for _, m := range s.Members {
 		names[m.ID] = m.ClientID

@@ -35,6 +35,33 @@ func TestTwoClientsOnAConnection(t *testing.T) {
 	require.NoError(t, g.Member("worker").Resume())
 }
 
+// TestAMemberIDThatIsAnothersName: with KIP-848 clients choose their member ids. The id goes before other names, so that each member has one that is its own.
+func TestAMemberIDThatIsAnothersName(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+	g := k.Group("billing")
+	k.Join("billing", fakekafka.Member{ClientID: "worker", InstanceID: "pod", Topics: []string{"orders"}, Protocol: fakekafka.Consumer})
+	rival := dialRaw(t, k, "rival")
+	beat := versioned(kmsg.NewPtrConsumerGroupHeartbeatRequest(), 1)
+	beat.Group, beat.MemberID, beat.SubscribedTopicNames, beat.Topics, beat.RebalanceTimeoutMillis = "billing", "worker", []string{"orders"}, []kmsg.ConsumerGroupHeartbeatRequestTopic{}, 60_000
+	require.Zero(t, rival.ask(beat).(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode)
+	s, err := g.Member("worker").State()
+	require.NoError(t, err)
+	require.Equal(t, "rival", s.ClientID)
+	has := g.Assignment()
+	require.Len(t, has, 2)
+	for name, owned := range has {
+		s, err := g.Member(name).State()
+		require.NoError(t, err)
+		require.Equal(t, s.Owned, owned, name)
+	}
+	for p := range int32(2) {
+		if owner, ok := g.Owner("orders", p); ok {
+			g.RequireOwner(t, "orders", p, owner)
+		}
+	}
+}
+
 // TestUnconfirmedRecords: without a leader nothing that the test writes is confirmed, and no transaction is in the way.
 func TestUnconfirmedRecords(t *testing.T) {
 	t.Parallel()

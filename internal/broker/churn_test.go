@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/fakekafka/fakekafka/internal/wire"
 	"github.com/fakekafka/fakekafka/partitionlog"
 )
 
@@ -17,7 +18,11 @@ func TestWhoIsGoneLeavesNothing(t *testing.T) {
 	t.Parallel()
 	few, many := afterChurn(t, 650), afterChurn(t, 900) // by then what is bounded, such as the log of requests, is full
 	for place, n := range many {
-		require.LessOrEqual(t, n, few[place]+100, "%s grew from %d to %d entries with 250 more clients that came and went", place, few[place], n)
+		most := few[place] + 100
+		if place == "broker.history.chunks" {
+			most = 2 * chunk // it is full, and forgets a chunk at a time
+		}
+		require.LessOrEqual(t, n, most, "%s grew from %d to %d entries with 250 more clients that came and went", place, few[place], n)
 	}
 }
 
@@ -90,6 +95,24 @@ func comeAndGo(t *testing.T, c *Cluster, name string) {
 	require.Zero(t, ask(consume).(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode)
 	consume.MemberEpoch, consume.SubscribedTopicNames, consume.Topics = -1, nil, nil
 	require.Zero(t, ask(consume).(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode)
+
+	instance := "pod of " + name // whose place another process takes
+	consume.InstanceID, consume.MemberID, consume.MemberEpoch = &instance, name+"-one", 0
+	consume.SubscribedTopicNames, consume.Topics = []string{name}, []kmsg.ConsumerGroupHeartbeatRequestTopic{}
+	require.Zero(t, ask(consume).(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode)
+	consume.MemberEpoch, consume.SubscribedTopicNames, consume.Topics = -2, nil, nil
+	require.Zero(t, ask(consume).(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode)
+	consume.MemberID, consume.MemberEpoch, consume.SubscribedTopicNames, consume.Topics = name+"-two", 0, []string{name}, []kmsg.ConsumerGroupHeartbeatRequestTopic{}
+	require.Zero(t, ask(consume).(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode)
+	consume.MemberEpoch, consume.SubscribedTopicNames, consume.Topics = -1, nil, nil
+	require.Zero(t, ask(consume).(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode)
+
+	missing := "no-" + name
+	stray := kmsg.NewPtrMetadataRequest()
+	stray.Version, stray.Topics = 9, []kmsg.MetadataRequestTopic{{Topic: &missing}}
+	require.Equal(t, wire.UnknownTopicOrPartition, wire.Code(ask(stray).(*kmsg.MetadataResponse).Topics[0].ErrorCode))
+	beat.Group = missing
+	require.Equal(t, wire.UnknownMemberID, wire.Code(ask(beat).(*kmsg.HeartbeatResponse).ErrorCode))
 
 	drop := kmsg.NewPtrDeleteGroupsRequest()
 	drop.Version, drop.Groups = 2, []string{name, consumers}

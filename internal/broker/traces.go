@@ -2,7 +2,6 @@ package broker
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -96,27 +95,27 @@ type stray struct{ client, topic string }
 // maxStrays bounds what is remembered of it, whatever clients ask for.
 const maxStrays = 64
 
-// strays are the first of them.
+// strays are the last of them.
 type strays struct {
 	mu   sync.Mutex
-	seen map[stray]int // their order
+	seen []stray
 }
 
 func (ss *strays) add(client, topic string) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	s := stray{LoggedName(client), topic}
-	if _, known := ss.seen[s]; known || len(ss.seen) >= maxStrays {
+	if slices.Contains(ss.seen, s) {
 		return
 	}
-	if ss.seen == nil {
-		ss.seen = map[stray]int{}
+	if len(ss.seen) == maxStrays {
+		ss.seen = slices.Delete(ss.seen, 0, 1)
 	}
-	ss.seen[s] = len(ss.seen)
+	ss.seen = append(ss.seen, s)
 }
 
 func (ss *strays) all() []stray {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(ss.seen), func(a, b stray) int { return ss.seen[a] - ss.seen[b] })
+	return slices.Clone(ss.seen)
 }
