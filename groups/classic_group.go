@@ -374,14 +374,13 @@ func (c *classicGroup) vote() (name string, ok bool) {
 	return name, ok
 }
 
-// voteOrFirst is vote where nobody is there to be told that there is no candidate: then the first name of the first member's list is chosen, so that
-// the joins are answered. Kafka's exception leaves them waiting.
-func (c *classicGroup) voteOrFirst() string {
-	name, ok := c.vote()
-	if !ok && len(c.order) > 0 && len(c.order[0].protocols) > 0 {
+// firstProtocol stands in for the vote where nobody is there to be told that there is no candidate: so the joins are answered. Kafka's exception leaves
+// them waiting.
+func (c *classicGroup) firstProtocol() string {
+	if len(c.order) > 0 && len(c.order[0].protocols) > 0 {
 		return c.order[0].protocols[0].name
 	}
-	return name
+	return ""
 }
 
 // findSubscribed recomputes the subscribed topics: those of every member's metadata for the chosen protocol.

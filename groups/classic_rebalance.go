@@ -164,11 +164,15 @@ func (s *Shard) completeJoin(g *group) {
 		s.write(groupRecord(g, nil))
 		return
 	}
-	if _, ok := c.vote(); !ok && c.asked {
+	name, ok := c.vote()
+	switch {
+	case ok:
+	case c.asked:
 		c.undecided = true
 		return
+	default:
+		name = c.firstProtocol()
 	}
-	name := c.voteOrFirst()
 	c.protocol = &name
 	c.findSubscribed()
 	s.become(c, classicCompleting)

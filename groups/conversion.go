@@ -289,7 +289,10 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, generation int32, leaving []
 		c.insert(m, consumerProtocolType)
 		assignments[st.id] = s.classicAssignment(a.classic, ownershipOf(st.target, 0))
 	}
-	name := c.voteOrFirst()
+	name, ok := c.vote()
+	if !ok {
+		name = c.firstProtocol()
+	}
 	c.protocol = &name
 	c.state, c.previous = classicStable, classicStable
 	c.findSubscribed()
