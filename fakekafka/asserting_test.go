@@ -353,3 +353,13 @@ func TestASlipOfThePenIsNamed(t *testing.T) {
 		require.Contains(t, failure(t, c.do), c.says)
 	}
 }
+
+func TestOneRecordThatIsSkipped(t *testing.T) {
+	t.Parallel()
+	k := startRaw(t)
+	require.NoError(t, k.Topic("orders").Produce(fakekafka.V("a")))
+	latest(t, k, 1)
+	k.Group("billing").AwaitFetching(t)
+	said := failure(t, func(tb testing.TB) { k.Group("billing").RequireNothingSkipped(tb) })
+	require.Contains(t, said, "orders-0 is fetched from 1 on, 1 record is skipped: ")
+}

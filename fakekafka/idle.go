@@ -33,7 +33,8 @@ func (k *Cluster) Idle(ctx context.Context) error {
 
 // AwaitIdle waits for a quiet point: no request is in flight but those that wait for something to happen (a fetch at the end of the log, a held heartbeat), every
 // group that has members is stable, and has committed all there is. What a client does between two requests can't be seen here, but a record that it is
-// still working on isn't committed. After it, RequireNoMore makes "nothing came" a fact.
+// still working on isn't committed. After it, RequireNoMore makes "nothing came" a fact. A client that was only just started has asked for nothing
+// yet: wait for its group or for a record first.
 func (k *Cluster) AwaitIdle(tb testing.TB) {
 	tb.Helper()
 	k.within(tb, func(ctx context.Context) error { return k.Idle(ctx) })

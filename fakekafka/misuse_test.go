@@ -305,7 +305,7 @@ func TestRequestsThatCannotBeAskedFor(t *testing.T) {
 	t.Parallel()
 	k := fakekafka.Start(t, fakekafka.WaitLimit(time.Hour))
 	require.EqualError(t, k.Requests(fakekafka.API(999)).Counted(t.Context(), 1),
-		"fakekafka: wanted 1 requests (key 999): there is no API 999: give one of the constants here, such as Fetch, or AnyAPI")
+		"fakekafka: wanted 1 request (key 999): there is no API 999: give one of the constants here, such as Fetch, or AnyAPI")
 	require.EqualError(t, k.Requests(fakekafka.Fetch).Counted(t.Context(), -1), "fakekafka: wanted -1 requests (Fetch): give a number from 0 on")
 }
 

@@ -88,7 +88,7 @@ func (q *RequestQuery) count() int {
 
 // Counted waits until there were at least n; the context bounds the wait.
 func (q *RequestQuery) Counted(ctx context.Context, n int) error {
-	what := fmt.Sprintf("%d requests (%s)", n, q.text())
+	what := fmt.Sprintf("%s (%s)", count(n, "request"), q.text())
 	switch {
 	case q.wrong != nil:
 		return fmt.Errorf("fakekafka: wanted %s: %w", what, q.wrong)

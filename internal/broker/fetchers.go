@@ -117,10 +117,14 @@ func (p *partition) positioned(group, client string, offset, start int64) {
 		from, what = max(committed, start), fmt.Sprintf("committed is %d", committed)
 	}
 	if offset > from {
+		skipped := "1 record is skipped"
+		if n := offset - from; n > 1 {
+			skipped = fmt.Sprintf("%d records are skipped", n)
+		}
 		p.cluster.history.add(groups.Event{
 			At: p.cluster.clock.Now(), Group: group, Kind: EventSkipped, ClientID: client, Epoch: epoch, Offset: offset,
 			Partitions: map[string][]int32{p.topic: {p.index}},
-			Cause:      fmt.Sprintf("%s-%d is fetched from %d on, %d records are skipped: %s", p.topic, p.index, offset, offset-from, what),
+			Cause:      fmt.Sprintf("%s-%d is fetched from %d on, %s: %s", p.topic, p.index, offset, skipped, what),
 		})
 	}
 }
