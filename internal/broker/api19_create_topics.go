@@ -31,7 +31,7 @@ func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer
 		times[t.Topic]++
 	}
 	forController := func(t kmsg.CreateTopicsRequestTopic) bool {
-		return times[t.Topic] == 1 && t.Topic != "__cluster_metadata"
+		return times[t.Topic] == 1 && t.Topic != controllerTopic
 	}
 	if outOfTime(req.TimeoutMillis) && slices.ContainsFunc(req.Topics, forController) {
 		return errorResponse(req, wire.RequestTimedOut)
@@ -45,13 +45,13 @@ func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer
 	records := 0
 	var refused []kmsg.CreateTopicsResponseTopic // they follow the others
 	for _, t := range req.Topics {
-		if times[t.Topic] > 1 || t.Topic == "__cluster_metadata" {
+		if times[t.Topic] > 1 || t.Topic == controllerTopic {
 			if times[t.Topic] > 0 {
-				text := "Duplicate topic name."
+				err := refuse(wire.InvalidRequest, "Duplicate topic name.")
 				if times[t.Topic] == 1 {
-					text = "Creation of internal topic __cluster_metadata is prohibited."
+					err = errControllerTopic
 				}
-				refused = append(refused, createError(t.Topic, refuse(wire.InvalidRequest, "%s", text)))
+				refused = append(refused, createError(t.Topic, err))
 				times[t.Topic] = -1 // answered once
 			}
 			continue
@@ -97,7 +97,7 @@ func (p *topicPlan) records() int {
 func (c *Cluster) countWanted(req *kmsg.CreateTopicsRequest, times map[string]int) (sum int64) {
 	for _, t := range req.Topics {
 		switch {
-		case times[t.Topic] > 1 || t.Topic == "__cluster_metadata":
+		case times[t.Topic] > 1 || t.Topic == controllerTopic:
 		case len(t.ReplicaAssignment) > 0:
 			sum += int64(len(t.ReplicaAssignment))
 		case t.NumPartitions <= 0: // 0 and the like are refused later; until then they count like -1

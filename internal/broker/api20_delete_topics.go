@@ -139,7 +139,9 @@ func resolveDeletions(m *metadata, wanted []kmsg.DeleteTopicsRequestTopic) []*de
 				continue // the answer for the name is one for both
 			}
 		}
-		answered[key] = true
+		if ok { // a wrong one takes no name
+			answered[key] = true
+		}
 		if d.topic != nil {
 			d.name, d.id = &d.topic.name, d.topic.id
 		}

@@ -14,7 +14,7 @@ import (
 
 func (r *request) describeQuorum() (answer, error) {
 	req := r.body.(*kmsg.DescribeQuorumRequest)
-	if len(req.Topics) != 1 || req.Topics[0].Topic != "__cluster_metadata" || len(req.Topics[0].Partitions) != 1 || req.Topics[0].Partitions[0].Partition != 0 {
+	if len(req.Topics) != 1 || req.Topics[0].Topic != controllerTopic || len(req.Topics[0].Partitions) != 1 || req.Topics[0].Partitions[0].Partition != 0 {
 		return noQuorum(req), nil
 	}
 	resp := req.ResponseKind().(*kmsg.DescribeQuorumResponse)
@@ -34,7 +34,7 @@ func (r *request) describeQuorum() (answer, error) {
 		}
 	}
 	t := kmsg.NewDescribeQuorumResponseTopic()
-	t.Topic = "__cluster_metadata"
+	t.Topic = controllerTopic
 	t.Partitions = append(t.Partitions, p)
 	resp.Topics = append(resp.Topics, t)
 	// The controller has no listener of its own; its broker's address is the nearest truth.

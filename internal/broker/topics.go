@@ -17,7 +17,10 @@ const (
 	offsetsTopic      = "__consumer_offsets"
 	transactionsTopic = "__transaction_state"
 	shareStateTopic   = "__share_group_state"
+	controllerTopic   = "__cluster_metadata" // the controller's own log: no topic of that name can be created
 )
+
+var errControllerTopic = refuse(wire.InvalidRequest, "Creation of internal topic %s is prohibited.", controllerTopic)
 
 // isInternal tells whether clients see the topic as internal.
 func isInternal(name string) bool {
@@ -92,6 +95,9 @@ func (m *metadata) collides(name string) (other string, found bool) {
 
 // planTopic checks a topic in Kafka's order and decides where its partitions go. On the loop (or before it runs).
 func (c *Cluster) planTopic(m *metadata, w wantedTopic) (*topicPlan, *topicError) {
+	if w.name == controllerTopic {
+		return nil, errControllerTopic
+	}
 	if err := validateTopicName(w.name); err != nil {
 		return nil, err
 	}

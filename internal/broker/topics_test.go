@@ -148,6 +148,7 @@ func TestDeleteTopicsResolvesEachEntry(t *testing.T) {
 		{"by name", []entry{{Topic: name("t")}}, []wire.Code{wire.None}},
 		{"by id", []entry{{TopicID: [16]byte{1}}}, []wire.Code{wire.None}},
 		{"name and id", []entry{{Topic: name("t"), TopicID: [16]byte{1}}}, []wire.Code{wire.InvalidRequest}},
+		{"name and id, and the name", []entry{{Topic: name("x"), TopicID: [16]byte{1}}, {Topic: name("x")}, {Topic: name("t"), TopicID: [16]byte{1}}, {Topic: name("t")}}, []wire.Code{wire.InvalidRequest, wire.UnknownTopicOrPartition, wire.InvalidRequest, wire.None}},
 		{"neither", []entry{{}}, []wire.Code{wire.InvalidRequest}},
 		{"unknown", []entry{{Topic: name("x")}, {TopicID: [16]byte{9}}}, []wire.Code{wire.UnknownTopicOrPartition, wire.UnknownTopicID}},
 		{"an unknown name twice", []entry{{Topic: name("x")}, {Topic: name("x")}}, []wire.Code{wire.InvalidRequest}},
@@ -324,4 +325,23 @@ func TestElections(t *testing.T) {
 	require.EqualValues(t, 2, s.epoch)
 	require.Empty(t, elect(preferredElection), "all are led as preferred")
 	require.Empty(t, elect(uncleanElection), "all are led")
+}
+
+// The name of the controller's log is free, and stays so, whichever way somebody wants a topic of it.
+func TestNobodyMakesTheControllersTopic(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Config: map[string]string{"auto.create.topics.enable": "true"}})
+	cl := dialRaw(t, c)
+	ask := kmsg.NewPtrMetadataRequest()
+	ask.Version = 1 // a version that always creates
+	for _, name := range []string{controllerTopic, "beside"} {
+		rt := kmsg.NewMetadataRequestTopic()
+		rt.Topic = &name
+		ask.Topics = append(ask.Topics, rt)
+	}
+	require.Len(t, cl.ask(ask).(*kmsg.MetadataResponse).Topics, 2)
+	c.Look(func() {}) // behind the creation
+	require.Equal(t, []string{"beside"}, c.meta.Load().names)
+	_, err := New(Options{Topics: []TopicSpec{{Name: controllerTopic, Partitions: 1}}})
+	require.ErrorContains(t, err, "prohibited")
 }
