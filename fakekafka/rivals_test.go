@@ -62,6 +62,27 @@ func TestAMemberIDThatIsAnothersName(t *testing.T) {
 	}
 }
 
+// TestAStrangerWithAMembersID: one whose requests are refused doesn't speak for the member.
+func TestAStrangerWithAMembersID(t *testing.T) {
+	t.Parallel()
+	k := startRaw(t)
+	g := k.Group("billing")
+	m := joinRaw(t, k, "billing", "worker")
+	stale := m.beat()
+	stale.Generation--
+	stranger := dialRaw(t, k, "stranger")
+	resp, err := stranger.try(stale)
+	require.Equal(t, fakekafka.IllegalGeneration, beatCode(t, resp, err))
+	s, err := g.Member("worker").State()
+	require.NoError(t, err)
+	require.Equal(t, m.id, s.ID)
+
+	resp, err = stranger.try(m.beat())
+	require.Equal(t, fakekafka.NoError, beatCode(t, resp, err))
+	_, err = g.Member("stranger").State()
+	require.NoError(t, err, "one that is answered as the member speaks for it")
+}
+
 // TestUnconfirmedRecords: without a leader nothing that the test writes is confirmed, and no transaction is in the way.
 func TestUnconfirmedRecords(t *testing.T) {
 	t.Parallel()

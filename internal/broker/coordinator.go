@@ -52,6 +52,7 @@ type waitingRequest struct {
 	body   kmsg.Request
 	client groups.Client
 	voice  voice
+	before voice // who spoke before for the member that it names
 	shard  *shard
 	ticket groups.Ticket
 	conn   *conn   // that waits, nil of a scripted member's
@@ -302,6 +303,7 @@ func (co *coordinator) apply(now time.Time, sh *shard, e groups.Effects) {
 		if w := sh.waiting[r.Ticket]; w != nil {
 			delete(sh.waiting, r.Ticket)
 			if ev, ok := refusal(w.body, r.Response); ok {
+				co.unheard(w)
 				ev.At, ev.ClientID = now, w.client.ID
 				refused = append(refused, ev)
 			}

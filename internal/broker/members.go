@@ -61,7 +61,15 @@ func (s *speaker) acts() bool { return s.alive() && s.conn.standing.Load() == 0 
 // and whoever speaks for one would be kept for as long as the cluster runs. On the loop.
 func (co *coordinator) heard(sh *shard, w *waitingRequest) {
 	if k, ok := memberOf(w.body); ok && w.voice != nil && sh.HasMember(k.group, k.member) {
+		w.before = co.voices[k]
 		co.voices[k] = w.voice
+	}
+}
+
+// unheard takes back what heard noted: the coordinator refused the request, so that another client than before that names the member doesn't speak for it. On the loop.
+func (co *coordinator) unheard(w *waitingRequest) {
+	if k, ok := memberOf(w.body); ok && w.before != nil && w.before.clientID() != w.voice.clientID() && co.voices[k] == w.voice {
+		co.voices[k] = w.before
 	}
 }
 
