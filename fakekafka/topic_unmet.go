@@ -28,10 +28,20 @@ func (t *TopicHandle) unwritten() (told []string) {
 	switch n, recent := t.k.b.Requests(broker.RequestQuery{Key: wire.Produce}); {
 	case n > 0:
 		told = append(told, fmt.Sprintf("%d Produce came, for all topics, from %s", n, broker.ClientsOf(recent)))
+		if r := t.k.b.RefusedBatches(t.name); r.N > 0 {
+			told = append(told, fmt.Sprintf("of those for %s %s refused, the last one of %q with %s", t.name, wasOrWere(r.N, "batch", "batches"), r.Client, r.Code))
+		}
 	default:
 		told = append(told, "no client has sent a Produce; "+t.k.b.Senders())
 	}
 	return append(told, t.k.inTheWay()...)
+}
+
+func wasOrWere(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one + " was"
+	}
+	return fmt.Sprintf("%d %s were", n, several)
 }
 
 // passedOver says of records that are as wanted, and are in the log, why they don't count, a line each; "" where there are none.

@@ -470,3 +470,21 @@ func TestUnmetOfAGroupWithoutCoordinator(t *testing.T) {
 	require.NoError(t, k.Broker(1).Start())
 	g.AwaitStable(t, 1)
 }
+
+// TestUnmetTellsWhyBatchesWereRefused: a producer that is refused repeats, and nobody would learn why the record doesn't come.
+func TestUnmetTellsWhyBatchesWereRefused(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Brokers(2), fakekafka.Topic("orders", 1, fakekafka.Replicas(2), fakekafka.With("min.insync.replicas", "2")),
+		fakekafka.Topic("refunds", 1))
+	require.NoError(t, k.Broker(2).Stop())
+	said := func(topic string) string {
+		return unmet(t, func(ctx context.Context) error { return k.Topic(topic).Has(ctx, fakekafka.InOrder(fakekafka.V("a"))) })
+	}
+	require.NotContains(t, said("orders"), "refused")
+	p := dialRaw(t, k, "producer")
+	require.Equal(t, codes{0: fakekafka.NotEnoughReplicas}, producedCodes(p.ask(produceTo(t, "orders", 0))))
+	require.Contains(t, said("orders"), "\n    of those for orders 1 batch was refused, the last one of \"producer\" with NOT_ENOUGH_REPLICAS\n    broker 2 doesn't run")
+	p.ask(produceTo(t, "orders", 0))
+	require.Contains(t, said("orders"), "of those for orders 2 batches were refused")
+	require.NotContains(t, said("refunds"), "refused")
+}

@@ -303,6 +303,9 @@ func (p *producing) answer() answer {
 				}
 			}
 		}
+		if e.resp.ErrorCode != 0 && e.part != nil {
+			p.r.cluster.refused.add(e.part.topic, p.r.client, wire.Code(e.resp.ErrorCode))
+		}
 		t := &resp.Topics[at]
 		t.Partitions = append(t.Partitions, e.resp)
 		if e.leader >= 0 {

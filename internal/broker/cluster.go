@@ -88,6 +88,7 @@ type Cluster struct {
 	groups    *coordinator
 	txns      *txnCoordinator
 	history   history
+	refused   refusedBatches
 	tasks     []*task
 	quotas    quotas
 	scram     scramCredentials

@@ -1,0 +1,36 @@
+package broker
+
+import (
+	"sync"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// RefusedBatches is what producers were answered for a topic that there is, where it was an error: for messages.
+type RefusedBatches struct {
+	N      int       // how many batches
+	Code   wire.Code // of the last one
+	Client string    // whose it was, as LoggedName has it
+}
+
+// refusedBatches are those of each topic, by name. A topic has to exist to be in it, so that no client makes it grow.
+type refusedBatches struct {
+	mu sync.Mutex
+	of map[string]RefusedBatches
+}
+
+func (r *refusedBatches) add(topic, client string, code wire.Code) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.of == nil {
+		r.of = map[string]RefusedBatches{}
+	}
+	r.of[topic] = RefusedBatches{N: r.of[topic].N + 1, Code: code, Client: LoggedName(client)}
+}
+
+// RefusedBatches tells of the batches for a topic that brokers refused by themselves; rules of the test, which tell of their own, are not among them.
+func (c *Cluster) RefusedBatches(topic string) RefusedBatches {
+	c.refused.mu.Lock()
+	defer c.refused.mu.Unlock()
+	return c.refused.of[topic]
+}
