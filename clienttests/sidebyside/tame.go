@@ -32,10 +32,10 @@ func tame(q kmsg.Request) {
 	case *kmsg.CreatePartitionsRequest:
 		for i := range q.Topics {
 			switch count := q.Topics[i].Count; {
-			case count > 1<<20: // the controller's heap decides whether the request fails as a whole
-				q.Topics[i].Count = 20000
 			case count > 100 && (count < 20000 || !q.ValidateOnly): // more than fit are refused, and up to 10,000 made all the same
 				q.Topics[i].Count = 1
+			case count > 1<<20: // the controller's heap decides whether the request fails as a whole
+				q.Topics[i].Count = 20000
 			}
 		}
 	case *kmsg.DescribeConfigsRequest:
