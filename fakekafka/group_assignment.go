@@ -56,17 +56,15 @@ func (want Assignment) matches(s GroupState) (bool, string) {
 	var lines []string
 	used := map[string]bool{}
 	for _, name := range want.members() {
+		if listed && !named(s, name) {
+			lines = append(lines, fmt.Sprintf("    %s: wanted %s; no member is called so%s", name, partitionsText(want[name]), broker.TakenOver(s, name)))
+			continue
+		}
 		m, err := broker.ResolveMember(s, name)
 		if err != nil {
 			ok = false
-			why := err.Error()
-			if !named(s, name) {
-				if listed { // the members, once is enough
-					why = "no member is called so" + broker.TakenOver(s, name)
-				}
-				listed = true
-			}
-			lines = append(lines, fmt.Sprintf("    %s: wanted %s; %s", name, partitionsText(want[name]), why))
+			listed = listed || !named(s, name) // the members, in this error: once is enough
+			lines = append(lines, fmt.Sprintf("    %s: wanted %s; %v", name, partitionsText(want[name]), err))
 			continue
 		}
 		used[m.ID] = true
