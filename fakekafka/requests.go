@@ -161,7 +161,8 @@ func (q *RequestQuery) text() string {
 	return what
 }
 
-// RequestEntry is one request of the log.
+// RequestEntry is one request of the log. Of a name of more than 255 bytes it has the beginning, the length and a hash; [RequestQuery.From] and [RequestQuery.Group]
+// take the whole name.
 type RequestEntry struct {
 	At      time.Time // when it was read, by the machine's clock
 	API     API
