@@ -195,7 +195,8 @@ func (k *Cluster) standsAt(h *Hold) (stands bool, what string) {
 	return stands, what
 }
 
-// report prints what helps to understand a failed test: each group's timeline as far as no failure has shown it, and the seed.
+// report prints what helps to understand a failed test: each group's timeline as far as no failure has shown it, records
+// that were matched and are not committed, and the seed.
 func (k *Cluster) report() {
 	k.tb.Helper()
 	var ids []string
@@ -205,6 +206,7 @@ func (k *Cluster) report() {
 			k.tb.Log("fakekafka: " + text)
 		}
 	}
+	k.reportLoose()
 	k.tb.Logf("fakekafka: this run's seed: fakekafka.Seed(%d)", k.b.Seed())
 }
 

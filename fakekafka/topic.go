@@ -18,7 +18,8 @@ import (
 // TopicHandle reads, writes and steers a topic without a client.
 //
 // Await and Require calls on records have a memory: a record that one of them has matched is seen, later calls look at the others, and
-// RequireNoMore means that all have been seen. The memory is the cluster's: handles of the same topic share it.
+// RequireNoMore means that all have been seen. The memory is the cluster's: handles of the same topic share it. Without [TopicHandle.ReadCommitted] a record of an aborted
+// or open transaction is matched as any other; the first aborted one is logged, and what fails later says how many there were.
 type TopicHandle struct {
 	k         *Cluster
 	name      string
@@ -63,9 +64,10 @@ func (t *TopicHandle) text() string {
 
 // topicMemory is what the handles of a topic remember.
 type topicMemory struct {
-	mu   sync.Mutex
-	next map[string]int32 // where the next record without a key goes
-	seen map[seenKey]*seenRecords
+	mu    sync.Mutex
+	next  map[string]int32 // where the next record without a key goes
+	seen  map[seenKey]*seenRecords
+	loose map[string]*looseMatches // by topic
 }
 
 // seenKey names a partition by its topic's id, so that a topic made anew under an old name has not been seen.
@@ -259,6 +261,7 @@ func (t *TopicHandle) hasRecords(e Expectation) (ok bool, saw func() string, nev
 	id, _, _ := t.k.b.TopicID(t.name)
 	for _, r := range matched {
 		m.of(seenKey{id, r.Partition}).more[r.Offset] = true
+		m.looseOf(t.name).note(r)
 	}
 	return true, nil, false
 }
@@ -284,14 +287,14 @@ func (t *TopicHandle) Has(ctx context.Context, e Expectation) error {
 	}
 	switch {
 	case never:
-		return fmt.Errorf("fakekafka: wanted %s; there was:\n%s%s", wanted, saw(), t.passedOver(e))
+		return fmt.Errorf("fakekafka: wanted %s; there was:\n%s%s%s", wanted, saw(), t.passedOver(e), t.matchedLoosely())
 	case err == nil:
 		return nil
 	}
 	if saw == nil {
 		return fmt.Errorf("fakekafka: %w", err)
 	}
-	return fmt.Errorf("fakekafka: %w\n%s%s%s", err, saw(), t.passedOver(e), lines(t.unwritten()))
+	return fmt.Errorf("fakekafka: %w\n%s%s%s%s", err, saw(), t.passedOver(e), t.matchedLoosely(), lines(t.unwritten()))
 }
 
 func (t *TopicHandle) wanted(e Expectation) string {
@@ -303,14 +306,16 @@ func (t *TopicHandle) wanted(e Expectation) string {
 func (t *TopicHandle) AwaitRecords(tb testing.TB, e Expectation) {
 	tb.Helper()
 	t.k.within(tb, func(ctx context.Context) error { return t.Has(ctx, e) })
+	t.logLoose(tb)
 }
 
 // RequireRecords fails the test, with a diff, unless the topic holds the wanted records now, among those that no earlier call has seen.
 func (t *TopicHandle) RequireRecords(tb testing.TB, e Expectation) {
 	tb.Helper()
 	if ok, saw, _ := t.hasRecords(e); !ok {
-		tb.Fatalf("fakekafka: wanted %s; there was:\n%s%s", t.wanted(e), saw(), t.passedOver(e))
+		tb.Fatalf("fakekafka: wanted %s; there was:\n%s%s%s", t.wanted(e), saw(), t.passedOver(e), t.matchedLoosely())
 	}
+	t.logLoose(tb)
 }
 
 // RequireNoMore fails the test if the topic holds a record that no Await or Require call has seen. It speaks of now: AwaitIdle before it makes "nothing came" a fact.
@@ -324,7 +329,7 @@ func (t *TopicHandle) RequireNoMore(tb testing.TB) {
 		tb.Fatalf("fakekafka: wanted no more records in %s: %v", strings.TrimSuffix(t.text(), ","), err)
 	}
 	if len(unseen) > 0 {
-		tb.Fatalf("fakekafka: wanted no more records in %s; there was %s:%s", strings.TrimSuffix(t.text(), ","), count(len(unseen), "record"), strings.ReplaceAll(rest(unseen, 0), ", not compared", ""))
+		tb.Fatalf("fakekafka: wanted no more records in %s; there was %s:%s%s", strings.TrimSuffix(t.text(), ","), count(len(unseen), "record"), strings.ReplaceAll(rest(unseen, 0), ", not compared", ""), t.matchedLoosely())
 	}
 }
 

@@ -155,6 +155,12 @@ func (c *Cluster) ReadLog(name string, index int32, from int64) (recs []partitio
 	return recs, hidden, nil
 }
 
+// Why a record that is of a transaction itself is hidden.
+const (
+	Aborted           = "aborted"
+	InOpenTransaction = "in an open transaction"
+)
+
 // hiddenRecords is hidden of ReadLog.
 func hiddenRecords(l *partitionlog.Log, from int64) func(partitionlog.Record) string {
 	high, stable, open := l.HighWatermark(), l.LastStable(), l.OpenTransactions()
@@ -167,7 +173,7 @@ func hiddenRecords(l *partitionlog.Log, from int64) func(partitionlog.Record) st
 			ts := aborted[r.ProducerID]
 			i, _ := slices.BinarySearchFunc(ts, r.Offset, func(t partitionlog.AbortedTxn, offset int64) int { return cmp.Compare(t.LastOffset, offset) })
 			if i < len(ts) && ts[i].FirstOffset <= r.Offset {
-				return "aborted"
+				return Aborted
 			}
 		}
 		switch {
@@ -178,7 +184,7 @@ func hiddenRecords(l *partitionlog.Log, from int64) func(partitionlog.Record) st
 		case r.Transactional && slices.ContainsFunc(open, func(t partitionlog.OpenTransaction) bool {
 			return t.ProducerID == r.ProducerID && t.FirstOffset <= r.Offset
 		}):
-			return "in an open transaction"
+			return InOpenTransaction
 		}
 		return "behind an open transaction"
 	}
