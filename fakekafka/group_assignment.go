@@ -56,14 +56,19 @@ func (want Assignment) matches(s GroupState) (bool, string) {
 	var lines []string
 	used := map[string]bool{}
 	for _, name := range want.members() {
-		if listed && !named(s, name) {
-			lines = append(lines, fmt.Sprintf("    %s: wanted %s; no member is called so%s", name, partitionsText(want[name]), broker.TakenOver(s, name)))
+		if !named(s, name) {
+			ok = false
+			why := "no member is called so"
+			if !listed { // the members: once is enough
+				why = broker.NoMember(s, name).Error()
+			}
+			listed = true
+			lines = append(lines, fmt.Sprintf("    %s: wanted %s; %s", name, partitionsText(want[name]), why))
 			continue
 		}
 		m, err := broker.ResolveMember(s, name)
 		if err != nil {
 			ok = false
-			listed = listed || !named(s, name) // the members, in this error: once is enough
 			lines = append(lines, fmt.Sprintf("    %s: wanted %s; %v", name, partitionsText(want[name]), err))
 			continue
 		}
@@ -200,7 +205,9 @@ func (g *Group) hasOwner(topic string, partition int32, member string) func() (b
 		saw += g.misnamed(topic, partition)
 		switch len(called) {
 		case 0:
-			saw += fmt.Sprintf("; no member is called %q%s", member, broker.TakenOver(s, member))
+			if _, taken := broker.Heir(s, member); !taken { // else what became of it says more
+				saw += fmt.Sprintf("; no member is called %q", member)
+			}
 		case 1:
 		default:
 			_, err := broker.ResolveMember(s, member)

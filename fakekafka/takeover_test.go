@@ -1,6 +1,7 @@
 package fakekafka_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -67,10 +68,22 @@ func TestAMemberIsCalledAsWhoSpeaksForIt(t *testing.T) {
 					g.RequireOwner(t, "orders", p, "two")
 					g.RequireOwner(t, "orders", p, "pod-1")
 					said := failure(t, func(tb testing.TB) { g.RequireOwner(tb, "orders", p, "one") })
-					require.Contains(t, said, `two (instance pod-1) owns it; no member is called "one"`)
+					require.Contains(t, said, "there was: two (instance pod-1) owns it")
+					headline, below, _ := strings.Cut(said, "\n")
+					require.NotContains(t, headline, "taken")
+					if m.Protocol == fakekafka.Classic {
+						require.Contains(t, headline, "two (instance pod-1) owns it: Stable, ")
+					}
+					require.Regexp(t, `\n    client "one" is out of it since .*; client "two" has taken its place: name it "two"\n`, below)
+					require.Equal(t, 1, strings.Count(said, "name it"), said)
 				}
 			}
 			require.Equal(t, "two", has, "%s", g.Timeline())
+			said := failure(t, func(tb testing.TB) {
+				g.RequireAssignment(tb, fakekafka.Assignment{"one": s.Owned, "other": g.Assignment()["other"]})
+			})
+			require.Regexp(t, `\n    client "one" is out of it since .*; client "two" has taken its place: name it "two"\n`, said)
+			require.Equal(t, 1, strings.Count(said, "name it"), said)
 			g.RequireAssignment(t, fakekafka.Assignment{"pod-1": s.Owned, "other": g.Assignment()["other"]})
 			require.Contains(t, g.Assignment(), "two")
 

@@ -3,6 +3,7 @@ package fakekafka
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -53,8 +54,9 @@ func (g *Group) unmet(err error, n int, members ...string) error {
 	if unled { // else who was a member would be said to have asked to join
 		return g.failed(err, hints...)
 	}
-	if len(s.Members) < max(n, wanted.N) || slices.ContainsFunc(members, func(name string) bool { return !named(s, name) }) {
-		hints = append(hints, g.absent(s)...)
+	missing := slices.DeleteFunc(slices.Clone(members), func(name string) bool { return named(s, name) })
+	if len(s.Members) < max(n, wanted.N) || len(missing) > 0 {
+		hints = append(hints, g.absent(s, missing)...)
 	}
 	return g.failed(err, hints...)
 }
@@ -143,14 +145,27 @@ func (g *Group) silent(s GroupState) (told []string) {
 	return told
 }
 
-// absent says of each client that is no member what it did instead, a line each; and where none of them has asked for this group, what to look for.
-func (g *Group) absent(s GroupState) (told []string) {
+// absent says of each client that is no member what it did instead, a line each, and first of those that are wanted by name; and where none of them has asked for this
+// group, what to look for.
+func (g *Group) absent(s GroupState, wanted []string) (told []string) {
 	out, asked, n := g.out(), false, 0
 	members := map[string]bool{}
 	for _, m := range s.Members {
 		members[broker.LoggedName(m.ClientID)] = true
 	}
-	for _, c := range g.k.b.ClientTraces() {
+	byName := map[string]string{}
+	for _, name := range wanted {
+		byName[broker.LoggedName(name)] = name
+	}
+	traces := g.k.b.ClientTraces()
+	later := func(c *broker.ClientTrace) int {
+		if _, ok := byName[c.Client]; ok {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(traces, func(x, y *broker.ClientTrace) int { return later(x) - later(y) })
+	for _, c := range traces {
 		did, forThis := "", false
 		if members[c.Client] {
 			did = g.elsewhere(c)
@@ -167,9 +182,22 @@ func (g *Group) absent(s GroupState) (told []string) {
 		if topics := g.k.missing(c.Unknown); topics != "" {
 			did += "; it asked for " + topics
 		}
+		if name, ok := byName[c.Client]; ok {
+			did += g.successor(s, name, out[c.Client])
+			delete(byName, c.Client)
+		}
 		told = append(told, fmt.Sprintf("client %q %s", c.Client, did))
 	}
 	told = fewOf(told, n, "clients")
+	for _, name := range slices.Sorted(maps.Values(byName)) { // the log of requests may have forgotten its connection
+		if n >= mostTold {
+			break
+		}
+		if after := g.successor(s, name, out[broker.LoggedName(name)]); after != "" {
+			n++
+			told = append(told, fmt.Sprintf("client %q is out of it%s", name, after))
+		}
+	}
 	if asked {
 		return told
 	}
@@ -185,6 +213,25 @@ func (g *Group) absent(s GroupState) (told []string) {
 		dialer = " the cluster's DialContext as its dialer,"
 	}
 	return append(told, fmt.Sprintf("%s started, with the address of this cluster, %s,%s and with group.id %q?", nobody, g.k.Bootstrap(), dialer, g.id))
+}
+
+// successor says who has the place of a client that went out by this event, and what it is called now; "" where nobody has.
+func (g *Group) successor(s GroupState, name string, out Event) string {
+	heir, ok := broker.Heir(s, name)
+	if !ok && out.Kind == groups.EventReplaced && out.InstanceID != "" {
+		at := slices.IndexFunc(s.Members, func(m MemberState) bool { return m.InstanceID == out.InstanceID })
+		if ok = at >= 0; ok {
+			heir = s.Members[at]
+		}
+	}
+	if !ok {
+		return ""
+	}
+	called := heir.ClientID
+	if len(broker.MembersCalled(s, called)) != 1 {
+		called = heir.InstanceID
+	}
+	return fmt.Sprintf("; client %q has taken its place: name it %q", heir.ClientID, called)
 }
 
 // out is by which event each client went out of the group, or was refused by it, the last of each.

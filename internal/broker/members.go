@@ -133,13 +133,22 @@ func ResolveMember(s groups.State, name string) (groups.MemberState, error) {
 	case 1:
 		return called[0], nil
 	case 0:
-		list := "it has none"
-		if len(s.Members) > 0 {
-			list = "it has " + memberList(s.Members)
+		err := NoMember(s, name)
+		if heir, ok := Heir(s, name); ok {
+			err = fmt.Errorf("%w; client %[2]q has taken the place of client %[3]q: name it %[2]q", err, heir.ClientID, name)
 		}
-		return groups.MemberState{}, fmt.Errorf("group %q has no member %q by client id, instance id or member id; %s%s", s.ID, name, list, TakenOver(s, name))
+		return groups.MemberState{}, err
 	}
 	return groups.MemberState{}, fmt.Errorf("group %q has %d members %q: give each client a client.id of its own, or name the one you mean by another of its names: %s", s.ID, len(called), name, memberList(called))
+}
+
+// NoMember is the error of a name that fits none; it lists the members.
+func NoMember(s groups.State, name string) error {
+	list := "it has none"
+	if len(s.Members) > 0 {
+		list = "it has " + memberList(s.Members)
+	}
+	return fmt.Errorf("group %q has no member %q by client id, instance id or member id; %s", s.ID, name, list)
 }
 
 // memberList names members in every way in which the test may; of many the first ones.
@@ -157,12 +166,12 @@ func memberList(members []groups.MemberState) string {
 	return strings.Join(all, ", ") + more
 }
 
-// TakenOver says, for messages, that a name is of a client whose place another has taken; "" where it is not.
-func TakenOver(s groups.State, name string) string {
+// Heir is the member whose place was that of a client of this name, as Kafka goes on to call it; ok is false where there is none.
+func Heir(s groups.State, name string) (heir groups.MemberState, ok bool) {
 	for _, m := range s.Members {
 		if m.DescribedClientID == name && m.ClientID != name && name != "" {
-			return fmt.Sprintf("; client %[1]q has taken the place of client %[2]q: name it %[1]q", m.ClientID, name)
+			return m, true
 		}
 	}
-	return ""
+	return groups.MemberState{}, false
 }
