@@ -119,7 +119,7 @@ func (g *Group) Assigned(ctx context.Context, want Assignment) error {
 	if err := g.nameless(); err != nil {
 		return g.failed(fmt.Errorf("wanted an assignment: %w", err))
 	}
-	return g.unmet(g.k.await(ctx, "this assignment", g.hasAssignment(want)), 0, want.members()...)
+	return g.unmet(g.k.await(ctx, "this assignment", g.hasAssignment(want)), len(want), want.members()...)
 }
 
 // AwaitAssignment waits until the group is stable with just this assignment; members not named must not be there.
@@ -131,7 +131,7 @@ func (g *Group) AwaitAssignment(tb testing.TB, want Assignment) {
 // RequireAssignment fails the test, with a diff and the group's timeline, unless the group is stable with just this assignment now.
 func (g *Group) RequireAssignment(tb testing.TB, want Assignment) {
 	tb.Helper()
-	check(tb, g.unmet(g.k.now("this assignment", g.hasAssignment(want)), 0, want.members()...))
+	check(tb, g.unmet(g.k.now("this assignment", g.hasAssignment(want)), len(want), want.members()...))
 }
 
 // Owner names the member that owns a partition now, by client id (by member id where that name fits two); ok is false where nobody does.
@@ -227,7 +227,7 @@ func (g *Group) Owned(ctx context.Context, topic string, partition int32, member
 	case member == "":
 		return g.failed(fmt.Errorf("wanted %s-%d owned by a member without a name: give its client id, instance id or member id", topic, partition))
 	}
-	return g.unmet(g.k.await(ctx, fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)), 1, member)
+	return g.unmet(g.k.await(ctx, fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)), 0, member)
 }
 
 // AwaitOwner waits until a member, named by client id, instance id or member id, owns a partition. A name that fits two members names neither: the wait goes on, for
@@ -240,7 +240,7 @@ func (g *Group) AwaitOwner(tb testing.TB, topic string, partition int32, member 
 // RequireOwner fails the test unless the member, named as in AwaitOwner, owns the partition now.
 func (g *Group) RequireOwner(tb testing.TB, topic string, partition int32, member string) {
 	tb.Helper()
-	check(tb, g.unmet(g.k.now(fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)), 1, member))
+	check(tb, g.unmet(g.k.now(fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)), 0, member))
 }
 
 // RequireBalanced fails the test unless the members' numbers of partitions differ by at most one; and where nobody owns any.

@@ -173,7 +173,7 @@ func (m *ScriptedMember) Has(ctx context.Context, owned map[string][]int32) erro
 	if err != nil {
 		err = fmt.Errorf("%w%s", err, g.misnamedIn(Assignment{m.name: owned}))
 	}
-	return g.unmet(err, 1, m.name)
+	return g.unmet(err, 0, m.name)
 }
 
 // AwaitOwned waits until the member owns just these partitions, as it believes itself.

@@ -36,7 +36,7 @@ func fewOf(told []string, n int, of string) []string {
 	return told
 }
 
-// unmet is the failure of a call that wanted something of the group with at least n members, these among them.
+// unmet is the failure of a call that wanted something of the group with at least n members, these among them; n is 0 where it is not said how many.
 func (g *Group) unmet(err error, n int, members ...string) error {
 	if err == nil {
 		return nil
@@ -56,7 +56,8 @@ func (g *Group) unmet(err error, n int, members ...string) error {
 	}
 	missing := slices.DeleteFunc(slices.Clone(members), func(name string) bool { return named(s, name) })
 	if len(s.Members) < max(n, wanted.N) || len(missing) > 0 {
-		hints = append(hints, g.absent(s, missing)...)
+		complete := n > 0 && len(s.Members) >= max(n, wanted.N)
+		hints = append(hints, g.absent(s, missing, complete)...)
 	}
 	return g.failed(err, hints...)
 }
@@ -146,8 +147,8 @@ func (g *Group) silent(s GroupState) (told []string) {
 }
 
 // absent says of each client that is no member what it did instead, a line each, and first of those that are wanted by name; and where none of them has asked for this
-// group, what to look for.
-func (g *Group) absent(s GroupState, wanted []string) (told []string) {
+// group, what to look for, unless it is complete: as many members are there as are wanted.
+func (g *Group) absent(s GroupState, wanted []string, complete bool) (told []string) {
 	out, asked, n := g.out(), false, 0
 	members := map[string]bool{}
 	for _, m := range s.Members {
@@ -198,7 +199,7 @@ func (g *Group) absent(s GroupState, wanted []string) (told []string) {
 			told = append(told, fmt.Sprintf("client %q is out of it%s", name, after))
 		}
 	}
-	if asked {
+	if asked || complete {
 		return told
 	}
 	nobody := "no client has asked for this group: was one"

@@ -488,3 +488,23 @@ func TestUnmetTellsWhyBatchesWereRefused(t *testing.T) {
 	require.Contains(t, said("orders"), "of those for orders 2 batches were refused")
 	require.NotContains(t, said("refunds"), "refused")
 }
+
+// TestAMisspelledMemberOfACompleteGroup: as many members are there as are wanted, so that nobody else is to be started.
+func TestAMisspelledMemberOfACompleteGroup(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("orders", 2))
+	g := k.Group("billing")
+	k.JoinAll("billing", fakekafka.Member{ClientID: "worker-1", Topics: []string{"orders"}}, fakekafka.Member{ClientID: "worker-2", Topics: []string{"orders"}})
+	g.AwaitStable(t, 2)
+	want := g.Assignment()
+	want["worker-3"] = want["worker-2"]
+	delete(want, "worker-2")
+	said := failure(t, func(tb testing.TB) { g.RequireAssignment(tb, want) })
+	require.Contains(t, said, `has no member "worker-3"`)
+	require.NotContains(t, said, "started, with the address")
+	require.NotContains(t, unmet(t, func(ctx context.Context) error { return g.Assigned(ctx, want) }), "started, with the address")
+
+	want["worker-2"] = nil
+	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireAssignment(tb, want) }), "no other client has asked for this group: was another one started, with the address", "two of three")
+	require.Contains(t, unmet(t, func(ctx context.Context) error { return g.Owned(ctx, "orders", 0, "worker-3") }), "no other client has asked for this group", "an owner may be one more")
+}
