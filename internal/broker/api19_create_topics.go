@@ -43,19 +43,17 @@ func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer
 	quota := r.mutations(6)
 	var plans []*topicPlan
 	records := 0
-	var refused []kmsg.CreateTopicsResponseTopic // they follow the others
+	var refused, prohibited []kmsg.CreateTopicsResponseTopic // they follow the others
 	for _, t := range req.Topics {
-		if times[t.Topic] > 1 || t.Topic == controllerTopic {
-			if times[t.Topic] > 0 {
-				err := refuse(wire.InvalidRequest, "Duplicate topic name.")
-				if times[t.Topic] == 1 {
-					err = errControllerTopic
-				}
-				refused = append(refused, createError(t.Topic, err))
-				times[t.Topic] = -1 // answered once
-			}
+		switch n := times[t.Topic]; {
+		case n < 0:
 			continue
-		} else if times[t.Topic] < 0 {
+		case n > 1:
+			refused = append(refused, createError(t.Topic, refuse(wire.InvalidRequest, "Duplicate topic name.")))
+			times[t.Topic] = -1 // answered once
+			continue
+		case t.Topic == controllerTopic:
+			prohibited = append(prohibited, createError(t.Topic, errControllerTopic))
 			continue
 		}
 		w := wantedTopic{name: t.Topic, partitions: t.NumPartitions, replicas: t.ReplicationFactor, assignments: t.ReplicaAssignment}
@@ -76,7 +74,7 @@ func (c *Cluster) createWanted(r *request, req *kmsg.CreateTopicsRequest) answer
 		plans = append(plans, p)
 		resp.Topics = append(resp.Topics, c.createdTopic(r, p))
 	}
-	resp.Topics = append(resp.Topics, refused...)
+	resp.Topics = slices.Concat(resp.Topics, refused, prohibited)
 	if len(plans) > 0 && !req.ValidateOnly {
 		c.createTopics(plans)
 	}

@@ -342,6 +342,11 @@ func TestNobodyMakesTheControllersTopic(t *testing.T) {
 	require.Len(t, cl.ask(ask).(*kmsg.MetadataResponse).Topics, 2)
 	c.Look(func() {}) // behind the creation
 	require.Equal(t, []string{"beside"}, c.meta.Load().names)
+	var order []string
+	for _, rt := range cl.ask(createRequest(newTopic(controllerTopic, 1, 1), newTopic("twice", 1, 1), newTopic("twice", 1, 1), newTopic("new", 1, 1))).(*kmsg.CreateTopicsResponse).Topics {
+		order = append(order, rt.Topic)
+	}
+	require.Equal(t, []string{"new", "twice", controllerTopic}, order)
 	_, err := New(Options{Topics: []TopicSpec{{Name: controllerTopic, Partitions: 1}}})
 	require.ErrorContains(t, err, "prohibited")
 }
