@@ -209,22 +209,13 @@ func whoText(e Event, told map[string]string) string {
 		return name
 	}
 	if name == "" {
-		return shortID(e.Member, "")
+		return broker.ShortID(e.Member, "")
 	}
 	if told[name] == e.Member {
 		return name
 	}
 	told[name] = e.Member
-	return fmt.Sprintf("%s (%s)", name, shortID(e.Member, name))
-}
-
-// shortID is the part of a member id that tells it from others: the start of its uuid.
-func shortID(id, client string) string {
-	id = strings.TrimPrefix(id, client+"-")
-	if len(id) > 8 {
-		return id[:8] + "…"
-	}
-	return id
+	return fmt.Sprintf("%s (%s)", name, broker.ShortID(e.Member, name))
 }
 
 func whatText(e Event) string {

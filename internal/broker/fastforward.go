@@ -173,10 +173,11 @@ func (c *Cluster) awaitClients(t groups.Timer, limit time.Duration) error {
 	var names []string
 	c.loop.do(func() {
 		s, _ := c.GroupState(t.Group)
+		label := labels(s)
 		for _, id := range c.groups.awaited(t) {
 			for _, m := range s.Members {
 				if m.ID == id {
-					names = append(names, fmt.Sprintf("client %q (member %s)", m.ClientID, m.ID))
+					names = append(names, label(m))
 				}
 			}
 		}

@@ -139,31 +139,67 @@ func ResolveMember(s groups.State, name string) (groups.MemberState, error) {
 		}
 		return groups.MemberState{}, err
 	}
-	return groups.MemberState{}, fmt.Errorf("group %q has %d members %q: give each client a client.id of its own, or name the one you mean by another of its names: %s", s.ID, len(called), name, memberList(called))
+	return groups.MemberState{}, fmt.Errorf("group %q has %d members %q: give each client a client.id of its own, or name the one you mean by another of its names: %s", s.ID, len(called), name, memberList(s, called))
 }
 
 // NoMember is the error of a name that fits none; it lists the members.
 func NoMember(s groups.State, name string) error {
 	list := "it has none"
 	if len(s.Members) > 0 {
-		list = "it has " + memberList(s.Members)
+		list = "it has " + memberList(s, s.Members)
 	}
 	return fmt.Errorf("group %q has no member %q by client id, instance id or member id; %s", s.ID, name, list)
 }
 
-// memberList names members in every way in which the test may; of many the first ones.
-func memberList(members []groups.MemberState) string {
+// memberList names some of a group's members; of many the first ones.
+func memberList(s groups.State, members []groups.MemberState) string {
+	label := labels(s)
 	all := make([]string, len(members))
 	for i, m := range members {
-		all[i] = fmt.Sprintf("%s (client %q", m.ID, m.ClientID)
-		if m.InstanceID != "" {
-			all[i] += fmt.Sprintf(", instance %q", m.InstanceID)
-		}
-		all[i] += ")"
+		all[i] = label(m)
 	}
 	slices.Sort(all)
 	all, more := firstNames(all)
 	return strings.Join(all, ", ") + more
+}
+
+// labels is how messages name a group's members in words by which the test may name them, too: the client id and the instance id or the start of the member id, as a timeline does; and
+// of one whose name fits another, or that has none, the whole member id.
+func labels(s groups.State) func(groups.MemberState) string {
+	called := map[string]int{}
+	for _, m := range s.Members {
+		called[m.ClientID]++
+		if m.InstanceID != m.ClientID {
+			called[m.InstanceID]++
+		}
+		if m.ID != m.ClientID && m.ID != m.InstanceID {
+			called[m.ID]++ // in the consumer protocol it is the client's choice
+		}
+	}
+	return func(m groups.MemberState) string {
+		switch {
+		case m.ClientID == "" || called[m.ClientID] > 1 || m.InstanceID != "" && called[m.InstanceID] > 1:
+			label := fmt.Sprintf("%s (client %q", m.ID, m.ClientID)
+			if m.InstanceID != "" {
+				label += fmt.Sprintf(", instance %q", m.InstanceID)
+			}
+			return label + ")"
+		case m.InstanceID != "" && m.InstanceID != m.ClientID:
+			return fmt.Sprintf("%s (instance %s)", m.ClientID, m.InstanceID)
+		case m.ID == m.ClientID:
+			return m.ClientID
+		}
+		return fmt.Sprintf("%s (%s)", m.ClientID, ShortID(m.ID, m.ClientID))
+	}
+}
+
+// ShortID is the part of a member id that tells it from others of its client, or instance: the start of its uuid.
+func ShortID(id, client string) string {
+	id = strings.TrimPrefix(id, client+"-")
+	if len(id) > 8 {
+		return id[:8] + "…"
+	}
+	return id
 }
 
 // Heir is the member whose place was that of a client of this name, as Kafka goes on to call it; ok is false where there is none.
