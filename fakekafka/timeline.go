@@ -211,6 +211,9 @@ func whoText(e Event, told map[string]string) string {
 	if name == "" {
 		return broker.ShortID(e.Member, "")
 	}
+	if e.Kind == groups.EventFenced && e.ClientID != "" && e.ClientID != name { // by the instance id alone it were the member that has it now
+		return fmt.Sprintf("%s (instance %s)", e.ClientID, e.InstanceID)
+	}
 	if told[name] == e.Member {
 		return name
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fakekafka/fakekafka/fakekafka"
+	"github.com/fakekafka/fakekafka/groups"
 )
 
 // words is a text without its layout.
@@ -74,10 +75,15 @@ func TestARowForWhatAClientIsToldAgainAndAgain(t *testing.T) {
 	err := g.Stable(ctx, 2)
 	require.ErrorContains(t, err, "  joined\n")
 	require.NotContains(t, err.Error(), "earlier events")
-	require.Regexp(t, `fenced: instance id is held by pod-1-\S+ \(and again, until \+\d+\.\d{3}s\)\n`, err.Error())
+	require.Regexp(t, ` one \(instance pod-1\) +fenced: instance id is held by pod-1-\S+ \(and again, until \+\d+\.\d{3}s\)\n`, err.Error())
 	require.Equal(t, 1, strings.Count(err.Error(), "refused orders 0: OffsetCommit was answered FENCED_INSTANCE_ID"), err.Error())
 	require.Equal(t, 1, strings.Count(g.Timeline(), "fenced: "))
 	require.Regexp(t, `client "one" is out of it since \S+ replaced: `, err.Error()) // which led to what it was refused later
+	for _, e := range g.History() {
+		if e.Kind == groups.EventFenced {
+			require.Equal(t, "one", e.ClientID, "who asked")
+		}
+	}
 	require.Equal(t, fakekafka.FencedInstanceID, zombie.Heartbeat())
 	require.Contains(t, g.Timeline(), "refused: Heartbeat was answered FENCED_INSTANCE_ID\n") // what is new has its own
 }

@@ -88,6 +88,9 @@ func (co *coordinator) noteVoice(ev *groups.Event) {
 	if v := co.voices[k]; v != nil {
 		ev.ClientID = v.clientID()
 	}
+	if w := co.handling; w != nil && ev.Kind == groups.EventFenced && ev.ClientID == "" {
+		ev.ClientID = w.client.ID // nobody speaks for a member that has lost its place
+	}
 	switch ev.Kind {
 	case groups.EventLeft, groups.EventExpired, groups.EventEvicted:
 		delete(co.voices, k)
