@@ -36,7 +36,7 @@ func main() {
 
 // run is main with its surroundings as arguments; it answers the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	opts, done, err := parse(args, stdout, stderr)
+	opts, topic, done, err := parse(args, stdout, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
@@ -56,19 +56,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if len(k.Addrs()) > 1 {
 		fmt.Fprintf(stdout, "brokers: %s\n", strings.Join(k.Addrs(), " "))
 	}
-	fmt.Fprint(stdout, nextSteps(k.Bootstrap()))
+	fmt.Fprint(stdout, nextSteps(k.Bootstrap(), topic))
 	<-ctx.Done()
 	return 0
 }
 
 // nextSteps says what can be done with a broker that runs.
-func nextSteps(addr string) string {
+func nextSteps(addr, topic string) string {
 	return fmt.Sprintf(`
 Try it, in another terminal (kcat, or the scripts of Apache Kafka):
-  produce:  echo 'hello' | kcat -b %[1]s -t greetings -P
-  consume:  kcat -b %[1]s -t greetings -C -e
+  produce:  echo 'hello' | kcat -b %[1]s -t %[2]s -P
+  consume:  kcat -b %[1]s -t %[2]s -C -e
 Ctrl-C ends it; nothing is kept.
-`, addr)
+`, addr, topic)
 }
 
 // parseSize reads an amount of bytes: 1048576, 1024KiB, 1MiB, 2GiB; KB, MB and GB mean the same.
@@ -88,8 +88,8 @@ type list []string
 func (l *list) String() string     { return strings.Join(*l, ",") }
 func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 
-// parse turns the command line into options. done is true when there is nothing to run.
-func parse(args []string, stdout, stderr io.Writer) (opts []fakekafka.Option, done bool, err error) {
+// parse turns the command line into options, and a topic that a hint can speak of: the first that was given. done is true when there is nothing to run.
+func parse(args []string, stdout, stderr io.Writer) (opts []fakekafka.Option, topic string, done bool, err error) {
 	fs := flag.NewFlagSet("fakekafka", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	var topics, configs list
@@ -110,20 +110,20 @@ func parse(args []string, stdout, stderr io.Writer) (opts []fakekafka.Option, do
 		if errors.Is(err, flag.ErrHelp) {
 			fs.SetOutput(stderr)
 			help()
-			return nil, true, err
+			return nil, "", true, err
 		}
-		return nil, false, fmt.Errorf("%w; see -help", err)
+		return nil, "", false, fmt.Errorf("%w; see -help", err)
 	}
 	if fs.NArg() > 0 {
-		return nil, false, fmt.Errorf("%q is not a flag; see -help", fs.Arg(0))
+		return nil, "", false, fmt.Errorf("%q is not a flag; see -help", fs.Arg(0))
 	}
 	if *showVersion {
 		fmt.Fprintf(stdout, "fakekafka %s, equal to Apache Kafka %s\n", version, kafkaVersion)
-		return nil, true, nil
+		return nil, "", true, nil
 	}
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(*level)); err != nil {
-		return nil, false, fmt.Errorf("-log-level %s: give debug, info, warn or error", *level)
+		return nil, "", false, fmt.Errorf("-log-level %s: give debug, info, warn or error", *level)
 	}
 	opts = append(opts, fakekafka.Logger(slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: l}))),
 		fakekafka.Listen(*listen), fakekafka.Brokers(*brokers))
@@ -139,7 +139,7 @@ func parse(args []string, stdout, stderr io.Writer) (opts []fakekafka.Option, do
 	if *memory != "" {
 		n, err := parseSize(*memory)
 		if err != nil {
-			return nil, false, fmt.Errorf("-max-memory %s: %w", *memory, err)
+			return nil, "", false, fmt.Errorf("-max-memory %s: %w", *memory, err)
 		}
 		opts = append(opts, fakekafka.MaxMemory(n))
 		// Without this the garbage collector would let the process grow to twice what it holds.
@@ -147,11 +147,15 @@ func parse(args []string, stdout, stderr io.Writer) (opts []fakekafka.Option, do
 			debug.SetMemoryLimit(n + n/2 + 64<<20)
 		}
 	}
-	for _, t := range topics {
+	topic = "greetings" // a producer makes it
+	for i, t := range topics {
 		name, count, ok := strings.Cut(t, ":")
 		n, err := strconv.Atoi(count)
 		if !ok || err != nil {
-			return nil, false, fmt.Errorf("-topic %s: give NAME:PARTITIONS, such as orders:6", t)
+			return nil, "", false, fmt.Errorf("-topic %s: give NAME:PARTITIONS, such as orders:6", t)
+		}
+		if i == 0 {
+			topic = name
 		}
 		opts = append(opts, fakekafka.Topic(name, n))
 	}
@@ -159,13 +163,13 @@ func parse(args []string, stdout, stderr io.Writer) (opts []fakekafka.Option, do
 	for _, c := range configs {
 		name, value, ok := strings.Cut(c, "=")
 		if !ok {
-			return nil, false, fmt.Errorf("-config %s: give KEY=VALUE", c)
+			return nil, "", false, fmt.Errorf("-config %s: give KEY=VALUE", c)
 		}
 		if seen[name] {
-			return nil, false, fmt.Errorf("-config %s is given twice", name)
+			return nil, "", false, fmt.Errorf("-config %s is given twice", name)
 		}
 		seen[name] = true
 		opts = append(opts, fakekafka.Config(name, value))
 	}
-	return opts, false, nil
+	return opts, topic, false, nil
 }

@@ -95,6 +95,20 @@ func TestReadyWhenAClientCanConnect(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestTheHintSpeaksOfATopicThatIsThere: the first one given, where one is.
+func TestTheHintSpeaksOfATopicThatIsThere(t *testing.T) {
+	t.Parallel()
+	for topic, args := range map[string][]string{"receipts": {"-topic", "receipts:2", "-topic", "refunds:1"}, "greetings": nil} {
+		c := start(t, append([]string{"-listen", "127.0.0.1:0"}, args...)...)
+		addr := c.ready(t)
+		code, rest := c.finish()
+		require.Zero(t, code)
+		require.Contains(t, rest, "kcat -b "+addr+" -t "+topic+" -P\n")
+		require.Contains(t, rest, "kcat -b "+addr+" -t "+topic+" -C -e\n")
+		require.Equal(t, 2, strings.Count(rest, " -t "))
+	}
+}
+
 func TestBrokersOnConsecutivePorts(t *testing.T) {
 	t.Parallel()
 	for range 50 { // until three free ports in a row are found
