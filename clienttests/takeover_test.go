@@ -71,8 +71,8 @@ func takeOverOfClosed(l *life) {
 		ctx, cancel := context.WithTimeout(l.ctx, 10*time.Millisecond)
 		defer cancel()
 		err = l.g.Owned(ctx, "orders-eu", 0, "one")
-		require.ErrorContains(l, err, "two (instance pod-1) owns it; no member is called \"one\"")
-		require.ErrorContains(l, err, "client \"one\" is out of it since ")
+		require.ErrorContains(l, err, "there was: two (instance pod-1) owns it")
+		require.Regexp(l, `\n    client "one" is out of it since .*; client "two" has taken its place: name it "two"\n`, err.Error())
 
 		require.NoError(l, l.g.Member("pod-1").Pause())
 		require.NoError(l, l.g.Member("two").Resume())

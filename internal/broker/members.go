@@ -142,21 +142,20 @@ func ResolveMember(s groups.State, name string) (groups.MemberState, error) {
 		}
 		return groups.MemberState{}, err
 	}
-	return groups.MemberState{}, fmt.Errorf("group %q has %d members %q: give each client a client.id of its own, or name the one you mean by another of its names: %s", s.ID, len(called), name, memberList(s, called))
+	return groups.MemberState{}, fmt.Errorf("group %q has %d members %q: give each client a client.id of its own, or name the one you mean by another of its names: %s", s.ID, len(called), name, memberList(called, wholeLabel))
 }
 
 // NoMember is the error of a name that fits none; it lists the members.
 func NoMember(s groups.State, name string) error {
 	list := "it has none"
 	if len(s.Members) > 0 {
-		list = "it has " + memberList(s, s.Members)
+		list = "it has " + memberList(s.Members, labels(s))
 	}
 	return fmt.Errorf("group %q has no member %q by client id, instance id or member id; %s", s.ID, name, list)
 }
 
-// memberList names some of a group's members; of many the first ones.
-func memberList(s groups.State, members []groups.MemberState) string {
-	label := labels(s)
+// memberList lists members; of many the first ones.
+func memberList(members []groups.MemberState, label func(groups.MemberState) string) string {
 	all := make([]string, len(members))
 	for i, m := range members {
 		all[i] = label(m)
@@ -182,11 +181,7 @@ func labels(s groups.State) func(groups.MemberState) string {
 	return func(m groups.MemberState) string {
 		switch {
 		case m.ClientID == "" || called[m.ClientID] > 1 || m.InstanceID != "" && called[m.InstanceID] > 1:
-			label := fmt.Sprintf("%s (client %q", m.ID, m.ClientID)
-			if m.InstanceID != "" {
-				label += fmt.Sprintf(", instance %q", m.InstanceID)
-			}
-			return label + ")"
+			return wholeLabel(m)
 		case m.InstanceID != "" && m.InstanceID != m.ClientID:
 			return fmt.Sprintf("%s (instance %s)", m.ClientID, m.InstanceID)
 		case m.ID == m.ClientID:
@@ -194,6 +189,15 @@ func labels(s groups.State) func(groups.MemberState) string {
 		}
 		return fmt.Sprintf("%s (%s)", m.ClientID, ShortID(m.ID, m.ClientID))
 	}
+}
+
+// wholeLabel is every name of a member.
+func wholeLabel(m groups.MemberState) string {
+	label := fmt.Sprintf("%s (client %q", m.ID, m.ClientID)
+	if m.InstanceID != "" {
+		label += fmt.Sprintf(", instance %q", m.InstanceID)
+	}
+	return label + ")"
 }
 
 // ShortID is the part of a member id that tells it from others of its client, or instance: the start of its uuid.
