@@ -158,15 +158,7 @@ func (g *Group) absent(s GroupState, wanted []string, complete bool) (told []str
 	for _, name := range wanted {
 		byName[broker.LoggedName(name)] = name
 	}
-	traces := g.k.b.ClientTraces()
-	later := func(c *broker.ClientTrace) int {
-		if _, ok := byName[c.Client]; ok {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(traces, func(x, y *broker.ClientTrace) int { return later(x) - later(y) })
-	for _, c := range traces {
+	for _, c := range g.k.tracesOfFirst(byName) {
 		did, forThis := "", false
 		if members[c.Client] {
 			did = g.elsewhere(c)
@@ -202,18 +194,36 @@ func (g *Group) absent(s GroupState, wanted []string, complete bool) (told []str
 	if asked || complete {
 		return told
 	}
+	return append(told, g.wasOneStarted(len(s.Members) > 0, len(told) > 0))
+}
+
+// tracesOfFirst are what the clients have asked for, those of these names first.
+func (k *Cluster) tracesOfFirst(names map[string]string) []*broker.ClientTrace {
+	traces := k.b.ClientTraces()
+	later := func(c *broker.ClientTrace) int {
+		if _, ok := names[c.Client]; ok {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(traces, func(x, y *broker.ClientTrace) int { return later(x) - later(y) })
+	return traces
+}
+
+// wasOneStarted is the question where no client, or none but the members, has asked for the group.
+func (g *Group) wasOneStarted(members, clients bool) string {
 	nobody := "no client has asked for this group: was one"
 	switch {
-	case len(s.Members) > 0:
+	case members:
 		nobody = "no other client has asked for this group: was another one"
-	case len(told) == 0:
+	case !clients:
 		nobody = "no client has connected: was one"
 	}
 	dialer := ""
 	if g.k.o.memory != nil {
 		dialer = " the cluster's DialContext as its dialer,"
 	}
-	return append(told, fmt.Sprintf("%s started, with the address of this cluster, %s,%s and with group.id %q?", nobody, g.k.Bootstrap(), dialer, g.id))
+	return fmt.Sprintf("%s started, with the address of this cluster, %s,%s and with group.id %q?", nobody, g.k.Bootstrap(), dialer, g.id)
 }
 
 // successor says who has the place of a client that went out by this event, and what it is called now; "" where nobody has.
