@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/fakekafka/fakekafka/internal/javatext"
 	"github.com/fakekafka/fakekafka/internal/records"
 )
 
@@ -365,7 +366,9 @@ func (c *classicGroup) vote() (name string, ok bool) {
 		}
 	}
 	buckets := hashSetOf(nil)
-	slices.SortStableFunc(ranked, func(a, b string) int { return buckets.bucket(javaHash(a)) - buckets.bucket(javaHash(b)) })
+	slices.SortStableFunc(ranked, func(a, b string) int {
+		return buckets.bucket(javatext.HashCode(a)) - buckets.bucket(javatext.HashCode(b))
+	})
 	for _, candidate := range ranked {
 		if !ok || votes[candidate] > votes[name] {
 			name, ok = candidate, true

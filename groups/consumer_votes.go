@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fakekafka/fakekafka/assignors"
+	"github.com/fakekafka/fakekafka/internal/javatext"
 )
 
 // Which assignor a group uses: the one that most members name, or else the first configured. Where two have as many votes Kafka takes
@@ -45,7 +46,7 @@ func (s *Shard) assignorFor(g *consumerGroup, v vote) assignors.ServerAssignor {
 		}
 		names = slices.Insert(names, 0, *v.is)
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return table.bucket(javaHash(a)) - table.bucket(javaHash(b)) })
+	slices.SortStableFunc(names, func(a, b string) int { return table.bucket(javatext.HashCode(a)) - table.bucket(javatext.HashCode(b)) })
 	return s.mostVoted(names, g.votes)
 }
 
@@ -66,7 +67,7 @@ func (s *Shard) mostVoted(names []string, votes map[string]int) assignors.Server
 // storedOrder are the names in the order of the table that Kafka's coordinator keeps its state in: by Fibonacci hashing, of which a table of
 // any size takes the uppermost bits.
 func storedOrder(votes map[string]int) []string {
-	place := func(name string) uint64 { return uint64(int64(javaHash(name))) * 0x9e3779b97f4a7c15 }
+	place := func(name string) uint64 { return uint64(int64(javatext.HashCode(name))) * 0x9e3779b97f4a7c15 }
 	return slices.SortedFunc(maps.Keys(votes), func(a, b string) int {
 		return cmp.Or(cmp.Compare(place(a), place(b)), strings.Compare(a, b))
 	})

@@ -2,9 +2,9 @@ package groups
 
 import (
 	"slices"
-	"unicode/utf16"
 
 	"github.com/fakekafka/fakekafka/assignors"
+	"github.com/fakekafka/fakekafka/internal/javatext"
 )
 
 // Kafka's coordinator keeps the partitions of a target in Java's HashSet<Integer>, and the uniform assignor walks them: who has
@@ -44,18 +44,7 @@ func (s *hashSet) inOrder() []int32 {
 }
 
 // bucket is where a hash code is kept.
-func (s *hashSet) bucket(hash int32) int {
-	return int((hash ^ int32(uint32(hash)>>16)) & int32(s.capacity-1))
-}
-
-// javaHash is the hash code of a string in Java: over its UTF-16 units.
-func javaHash(s string) int32 {
-	var h int32
-	for _, unit := range utf16.Encode([]rune(s)) {
-		h = 31*h + int32(unit)
-	}
-	return h
-}
+func (s *hashSet) bucket(hash int32) int { return javatext.Bucket(hash, s.capacity) }
 
 // iterationOrder are the lists of a target record as the sets made of them are walked. Where nothing differs from the ascending
 // set it answers nil.

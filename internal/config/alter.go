@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fakekafka/fakekafka/internal/javatext"
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
@@ -174,7 +175,7 @@ func applyOps(own map[string]string, r *Alteration, isList func(name string) boo
 	if settings == nil {
 		settings = map[string]string{}
 	}
-	for _, s := range r.Settings {
+	for _, s := range inMapOrder(r.Settings) {
 		switch s.Op {
 		case Set:
 			settings[s.Name] = *s.Value
@@ -197,6 +198,17 @@ func applyOps(own map[string]string, r *Alteration, isList func(name string) boo
 		}
 	}
 	return settings, nil
+}
+
+// inMapOrder are operations, each on another setting, in the order in which the controller looks at them: that of a Java hash map by their names. The first that
+// is wrong decides the error.
+func inMapOrder(ops []AlterSetting) []AlterSetting {
+	buckets := 16
+	for len(ops)*4 > buckets*3 {
+		buckets *= 2
+	}
+	bucket := func(s AlterSetting) int { return javatext.Bucket(javatext.HashCode(s.Name), buckets) }
+	return slices.SortedStableFunc(slices.Values(ops), func(a, b AlterSetting) int { return bucket(a) - bucket(b) })
 }
 
 func tooLong() *Error {

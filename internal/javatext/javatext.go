@@ -1,5 +1,5 @@
 // Package javatext reads bytes as text the way a broker does, which runs in Java: strings of requests, names in the subscriptions of members, and
-// header keys of records that it writes anew.
+// header keys of records that it writes anew. It also has the hash codes of strings, by which the maps of a broker are ordered.
 package javatext
 
 import (

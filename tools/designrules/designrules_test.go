@@ -56,12 +56,12 @@ var mayImport = map[string][]string{
 	"cmd":               {"fakekafka"},
 	"fakekafka":         {"internal/broker", "internal/memnet", "internal/wire", "groups", "fetchsession", "partitionlog", "assignors"},
 	"internal/broker":   {"internal/memnet", "internal/wire", "internal/config", "groups", "transactions", "fetchsession", "partitionlog", "assignors"},
-	"internal/config":   {"internal/wire"}, // an unknown setting has an error code
+	"internal/config":   {"internal/wire", "internal/javatext"}, // an unknown setting has an error code; operations in the order of a map
 	"internal/wire":     {"internal/javatext"},
 	"internal/javatext": {},
 	"internal/records":  {},
 	"internal/memnet":   {},
-	"groups":            {"assignors", "internal/records", "internal/javatext"}, // the names in a member's subscription
+	"groups":            {"assignors", "internal/records", "internal/javatext"}, // the names in a member's subscription; the order of maps
 	"transactions":      {},
 	"fetchsession":      {},
 	"partitionlog":      {"internal/javatext"}, // a batch that is written anew
