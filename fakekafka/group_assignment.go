@@ -29,16 +29,7 @@ func assignmentOf(s GroupState) Assignment {
 
 // memberNames are names, by member id, that fit no other member of the group: the client id, or the member id where another is called that, too, or there is none.
 func memberNames(s GroupState) map[string]string {
-	called, names := map[string]int{}, map[string]string{}
-	for _, m := range s.Members {
-		called[m.ClientID]++
-		if m.InstanceID != m.ClientID {
-			called[m.InstanceID]++
-		}
-		if m.ID != m.ClientID && m.ID != m.InstanceID {
-			called[m.ID]++ // of KIP-848 it is the client's choice
-		}
-	}
+	called, names := broker.TimesCalled(s), map[string]string{}
 	for _, m := range s.Members {
 		names[m.ID] = m.ClientID
 		if called[m.ClientID] > 1 || m.ClientID == "" {

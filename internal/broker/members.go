@@ -129,6 +129,21 @@ func MembersCalled(s groups.State, name string) (called []groups.MemberState) {
 	return called
 }
 
+// TimesCalled counts how many members each name fits: their client ids, instance ids and member ids.
+func TimesCalled(s groups.State) map[string]int {
+	called := map[string]int{}
+	for _, m := range s.Members {
+		called[m.ClientID]++
+		if m.InstanceID != m.ClientID {
+			called[m.InstanceID]++
+		}
+		if m.ID != m.ClientID && m.ID != m.InstanceID {
+			called[m.ID]++ // in the consumer protocol it is the client's choice
+		}
+	}
+	return called
+}
+
 // ResolveMember finds a member by client id, instance id or member id. One that fits none or two is an error that lists the members.
 func ResolveMember(s groups.State, name string) (groups.MemberState, error) {
 	called := MembersCalled(s, name)
@@ -168,16 +183,7 @@ func memberList(members []groups.MemberState, label func(groups.MemberState) str
 // labels is how messages name a group's members in words by which the test may name them, too: the client id and the instance id or the start of the member id, as a timeline does; and
 // of one whose name fits another, or that has none, the whole member id.
 func labels(s groups.State) func(groups.MemberState) string {
-	called := map[string]int{}
-	for _, m := range s.Members {
-		called[m.ClientID]++
-		if m.InstanceID != m.ClientID {
-			called[m.InstanceID]++
-		}
-		if m.ID != m.ClientID && m.ID != m.InstanceID {
-			called[m.ID]++ // in the consumer protocol it is the client's choice
-		}
-	}
+	called := TimesCalled(s)
 	return func(m groups.MemberState) string {
 		switch {
 		case m.ClientID == "" || called[m.ClientID] > 1 || m.InstanceID != "" && called[m.InstanceID] > 1:
