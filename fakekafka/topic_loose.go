@@ -77,15 +77,7 @@ func (t *TopicHandle) matchedLoosely() string {
 
 // loose says which of the topic's records that were matched are not committed now; "" for none.
 func (t *TopicHandle) loose() string {
-	log := t.k.Topic(t.name)
-	all, err := log.records()
-	if err != nil {
-		return ""
-	}
-	m := &t.k.topics
-	m.mu.Lock()
-	unseen, err := log.unseen()
-	m.mu.Unlock()
+	all, unseen, err := t.matchable()
 	if err != nil {
 		return ""
 	}

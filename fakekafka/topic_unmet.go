@@ -44,16 +44,22 @@ func wasOrWere(n int, one, several string) string {
 	return fmt.Sprintf("%d %s were", n, several)
 }
 
-// passedOver says of records that are as wanted, and are in the log, why they don't count, a line each; "" where there are none.
-func (t *TopicHandle) passedOver(e Expectation) string {
-	all, err := t.k.Topic(t.name).records()
-	if err != nil {
-		return ""
+// matchable are all records of the topic, whatever the handle leaves out, and those of them that no call has matched.
+func (t *TopicHandle) matchable() (all, unseen []Record, err error) {
+	log := t.k.Topic(t.name)
+	if all, err = log.records(); err != nil {
+		return nil, nil, err
 	}
 	m := &t.k.topics
 	m.mu.Lock()
-	unseen, err := t.k.Topic(t.name).unseen()
-	m.mu.Unlock()
+	defer m.mu.Unlock()
+	unseen, err = log.unseen()
+	return all, unseen, err
+}
+
+// passedOver says of records that are as wanted, and are in the log, why they don't count, a line each; "" where there are none.
+func (t *TopicHandle) passedOver(e Expectation) string {
+	all, unseen, err := t.matchable()
 	if err != nil {
 		return ""
 	}
