@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fakekafka/fakekafka/internal/broker"
 )
 
 // A wait is woken by the change that it waits for; it never sleeps or polls. The limit is a safety net.
@@ -60,6 +62,7 @@ func deadlineOf(tb testing.TB) (at time.Time, ok, bubble bool) {
 // wanted and what check saw last.
 func (k *Cluster) await(ctx context.Context, wanted string, check func() (ok bool, saw string)) error {
 	began := time.Now()
+	wanted = broker.OneLine(wanted)
 	var saw string
 	err := k.b.Await(ctx, func() bool {
 		var ok bool
@@ -103,7 +106,7 @@ func (k *Cluster) now(wanted string, check func() (ok bool, saw string)) error {
 	var saw string
 	k.b.Look(func() { ok, saw = check() })
 	if !ok {
-		return fmt.Errorf("wanted %s; there was: %s", wanted, saw)
+		return fmt.Errorf("wanted %s; there was: %s", broker.OneLine(wanted), saw)
 	}
 	return nil
 }

@@ -54,18 +54,18 @@ func (want Assignment) matches(s GroupState) (bool, string) {
 				why = broker.NoMember(s, name).Error()
 			}
 			listed = true
-			lines = append(lines, fmt.Sprintf("    %s: wanted %s; %s", name, partitionsText(want[name]), why))
+			lines = append(lines, fmt.Sprintf("    %s: wanted %s; %s", broker.Shown(name), partitionsText(want[name]), why))
 			continue
 		}
 		m, err := broker.ResolveMember(s, name)
 		if err != nil {
 			ok = false
-			lines = append(lines, fmt.Sprintf("    %s: wanted %s; %v", name, partitionsText(want[name]), err))
+			lines = append(lines, fmt.Sprintf("    %s: wanted %s; %v", broker.Shown(name), partitionsText(want[name]), err))
 			continue
 		}
 		used[m.ID] = true
 		if samePartitions(want[name], m.Owned) {
-			line := fmt.Sprintf("    %s: %s, as wanted", name, partitionsText(m.Owned))
+			line := fmt.Sprintf("    %s: %s, as wanted", broker.Shown(name), partitionsText(m.Owned))
 			if unsettled(m) {
 				line += fmt.Sprintf(", but it is not settled: %s (AwaitAssignment waits for it)", cmp.Or(m.State, "it has a step to go"))
 			}
@@ -73,7 +73,7 @@ func (want Assignment) matches(s GroupState) (bool, string) {
 			continue
 		}
 		ok = false
-		lines = append(lines, fmt.Sprintf("    %s: wanted %s; owns %s%s", name, partitionsText(want[name]), partitionsText(m.Owned), stepText(s, m)))
+		lines = append(lines, fmt.Sprintf("    %s: wanted %s; owns %s%s", broker.Shown(name), partitionsText(want[name]), partitionsText(m.Owned), stepText(s, m)))
 	}
 	unwanted := 0
 	for _, m := range s.Members {
@@ -189,7 +189,7 @@ func (g *Group) hasOwner(topic string, partition int32, member string) func() (b
 		saw := "nobody owns it"
 		switch {
 		case owned && len(called) > 1:
-			saw = owner.ID + " owns it"
+			saw = broker.Shown(owner.ID) + " owns it"
 		case owned:
 			saw = memberLabel(owner) + " owns it"
 		}

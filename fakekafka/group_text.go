@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/fakekafka/fakekafka/internal/broker"
 )
 
 // summaryMembers is how many members of a group a message lists.
@@ -98,10 +100,11 @@ func memberLabel(m MemberState) string {
 	if name == "" {
 		name = m.ID
 	}
+	label := broker.Shown(name)
 	if m.InstanceID != "" && m.InstanceID != name {
-		name += " (instance " + m.InstanceID + ")"
+		label += " (instance " + broker.Shown(m.InstanceID) + ")"
 	}
-	return name
+	return label
 }
 
 // partitionsText is a set of partitions for messages: "orders 0-2 5, refunds 1".
@@ -109,7 +112,7 @@ func partitionsText(p map[string][]int32) string {
 	var topics []string
 	for _, t := range slices.Sorted(maps.Keys(p)) {
 		if len(p[t]) > 0 {
-			topics = append(topics, t+" "+ranges(p[t]))
+			topics = append(topics, broker.Shown(t)+" "+ranges(p[t])) // a leader may assign what is no name of a topic
 		}
 	}
 	if len(topics) == 0 {

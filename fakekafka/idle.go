@@ -19,16 +19,16 @@ func (k *Cluster) Idle(ctx context.Context) error {
 				continue
 			}
 			if len(s.PendingMembers) > 0 {
-				going = append(going, fmt.Sprintf("group %s waits for %s: a member id was given, and nobody has joined with it yet", id, pendingText(s.PendingMembers)))
+				going = append(going, fmt.Sprintf("group %s waits for %s: a member id was given, and nobody has joined with it yet", broker.Shown(id), pendingText(s.PendingMembers)))
 			}
 			if len(s.Members) == 0 {
 				continue // nobody is there to do anything
 			}
 			g := k.Group(id)
 			if settled, saw := g.stable(len(s.Members)); !settled {
-				going = append(going, "group "+id+" is not stable: "+saw)
+				going = append(going, "group "+broker.Shown(id)+" is not stable: "+saw)
 			} else if lag, saw, _ := g.lag(); lag > 0 {
-				going = append(going, "group "+id+" has "+saw)
+				going = append(going, "group "+broker.Shown(id)+" has "+saw)
 			}
 		}
 		return len(going) == 0, strings.Join(going, "; ")
@@ -45,7 +45,7 @@ func pendingText(ids []string) string {
 	var names []string
 	for _, id := range ids[:min(len(ids), mostTold)] {
 		client := id[:max(0, len(id)-uuid)]
-		names = append(names, fmt.Sprintf("%s (%s)", client, broker.ShortID(id, client)))
+		names = append(names, fmt.Sprintf("%s (%s)", broker.Shown(client), broker.ShortID(id, client)))
 	}
 	if more := len(ids) - mostTold; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))

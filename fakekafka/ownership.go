@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/broker"
 )
 
 // Who owned what and since when, read from a group's history. A member owns a partition from the answer that gave it until it says that it gave it up (or joins
@@ -94,7 +95,7 @@ func (o *ownerships) assign(e Event) {
 			}
 			t := &tenure{partition: p, member: e.Member, name: o.names[e.Member], from: e.At}
 			for _, other := range o.open[p] {
-				o.doubles = append(o.doubles, fmt.Sprintf("%s was given to %s (%s) while %s (%s) still owned it", p, t.name, t.member, other.name, other.member))
+				o.doubles = append(o.doubles, fmt.Sprintf("%s was given to %s (%s) while %s (%s) still owned it", p, broker.Shown(t.name), broker.Shown(t.member), broker.Shown(other.name), broker.Shown(other.member)))
 			}
 			o.open[p] = append(o.open[p], t)
 			o.all = append(o.all, t)
@@ -159,13 +160,13 @@ func (i Interruption) Duration() time.Duration {
 // String is the interruption in a line.
 func (i Interruption) String() string {
 	if i.Regained.IsZero() {
-		return fmt.Sprintf("%s-%d: nobody since %s lost it (%s)", i.Topic, i.Partition, i.From, i.Cause)
+		return fmt.Sprintf("%s-%d: nobody since %s lost it (%s)", i.Topic, i.Partition, broker.Shown(i.From), broker.OneLine(i.Cause))
 	}
 	moved := ""
 	if i.FastForwarded > 0 && i.FastForwarded < i.Duration() { // with ManualClock it goes without saying
 		moved = fmt.Sprintf(", of which FastForward moved %s", i.FastForwarded)
 	}
-	return fmt.Sprintf("%s-%d: nobody for %s%s, from %s to %s (%s)", i.Topic, i.Partition, i.Duration(), moved, i.From, i.To, i.Cause)
+	return fmt.Sprintf("%s-%d: nobody for %s%s, from %s to %s (%s)", i.Topic, i.Partition, i.Duration(), moved, broker.Shown(i.From), broker.Shown(i.To), broker.OneLine(i.Cause))
 }
 
 // Interruptions lists the times in which a partition had no owner between two owners (or has none now), over the whole history, in the order in which they
@@ -234,7 +235,7 @@ func (g *Group) Skipped() []string {
 	var skipped []string
 	for _, e := range g.History() {
 		if e.Kind == eventSkipped {
-			skipped = append(skipped, fmt.Sprintf("+%.3fs %s: %s", e.At.Sub(g.k.b.StartedAt()).Seconds(), e.ClientID, e.Cause))
+			skipped = append(skipped, fmt.Sprintf("+%.3fs %s: %s", e.At.Sub(g.k.b.StartedAt()).Seconds(), broker.Shown(e.ClientID), broker.OneLine(e.Cause)))
 		}
 	}
 	return skipped

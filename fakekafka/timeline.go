@@ -107,7 +107,7 @@ func (s *shown) of(group string) int {
 
 func (g *Group) head() string {
 	s := g.State()
-	head := "group " + g.id
+	head := "group " + broker.Shown(g.id)
 	if s.Protocol != "" {
 		head += " · " + s.Protocol + " protocol"
 	}
@@ -185,7 +185,7 @@ func timeline(events []Event, shown []row, start time.Time, note string) string 
 			again = fmt.Sprintf(" (and again, until +%.3fs)", r.last.Sub(start).Seconds()) // not how often: the history leaves out some of them
 		}
 		shown = shown[1:]
-		fmt.Fprintf(w, "   +%.3fs\t%s\t%s\t%s%s\n", e.At.Sub(start).Seconds(), epochText(e), whoText(e, told), whatText(e), again)
+		fmt.Fprintf(w, "   +%.3fs\t%s\t%s\t%s%s\n", e.At.Sub(start).Seconds(), epochText(e), broker.Shown(whoText(e, told)), broker.OneLine(whatText(e)), again)
 	}
 	w.Flush()
 	header, rows, _ := strings.Cut(b.String(), "\n")

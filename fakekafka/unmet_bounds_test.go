@@ -3,6 +3,7 @@ package fakekafka_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -122,7 +123,7 @@ func TestManyRecordsPassedOver(t *testing.T) {
 // TestNamesThatAreNoText: names come from clients, and may be anything.
 func TestNamesThatAreNoText(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"%s%d%v%!(EXTRA)", "\xff\xfe\x00", "a\nb", "\u202e", `"quoted"`, strings.Repeat("%", 300)} {
+	for _, name := range []string{"%s%d%v%!(EXTRA)", "\xff\xfe\x00", "a\nb", "\u202e", `"quoted"`, strings.Repeat("%", 300), "a\tb\x1b[2J\vc", strings.Repeat("long\n", 6000)} {
 		k := fakekafka.Start(t, fakekafka.Topic("orders", 1), fakekafka.AutoCreateTopics(false))
 		r := dialRaw(t, k, name)
 		r.ask(metadataOf("%s-%d"))
@@ -152,6 +153,11 @@ func TestNamesThatAreNoText(t *testing.T) {
 			require.NotContains(t, said, "MISSING", what)
 			require.NotContains(t, strings.ReplaceAll(said, "%!(EXTRA)", ""), "(EXTRA", what)
 			require.NotContains(t, said, "%!d(", what)
+			require.NotContains(t, said, "\nlong", what)
+			for i, r := range said {
+				require.True(t, r == '\n' || strconv.IsPrint(r), "%s: %q", what, said[max(0, i-20):min(len(said), i+20)])
+			}
+			require.Less(t, len(said), 20_000+3*len(name), what) // what the test itself wanted stands there in full
 		}
 		require.NoError(t, g.Member(name).Pause())
 		require.NoError(t, g.Member(name).Resume())

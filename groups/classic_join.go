@@ -278,7 +278,7 @@ func (s *Shard) replaceStatic(g *group, c Command, req *kmsg.JoinGroupRequest, m
 		return
 	}
 	if !group.returnsInStable() {
-		s.joinArrived(g, m, fmt.Sprintf("static member %s came back", *m.instanceID))
+		s.joinArrived(g, m, fmt.Sprintf("static member %s came back", cut(*m.instanceID)))
 		return
 	}
 	// Nothing changes for the others.
@@ -351,13 +351,23 @@ func joinedProtocol(name string) *string {
 
 // named is how causes name a member: as a test would.
 func (m *classicMember) named() string {
+	name := m.id
 	switch {
 	case m.instanceID != nil && *m.instanceID != "":
-		return *m.instanceID
+		name = *m.instanceID
 	case m.clientID != "":
-		return m.clientID
+		name = m.clientID
 	}
-	return m.id
+	return cut(name)
+}
+
+// cut is a name as a cause tells it, which is kept with the history: a client may make up one of 32 KiB.
+func cut(name string) string {
+	const most = 255
+	if len(name) <= most {
+		return name
+	}
+	return name[:most] + "…"
 }
 
 // because gives an event its cause.

@@ -56,7 +56,7 @@ func (s *Shard) takeOver(b *beat, g *consumerGroup, old *consumerMember) *consum
 	b.tx.onDone = append(b.tx.onDone, func() {
 		s.forgetMember(old)
 		s.emitMember(g, g.members[b.member], Event{Kind: EventReplaced, Member: b.member, ClientID: b.client.ID, InstanceID: *attributes.instanceID, Replaces: old.id,
-			Cause: fmt.Sprintf("instance %s came back as member %s in place of %s", *attributes.instanceID, b.member, old.id)})
+			Cause: fmt.Sprintf("instance %s came back as member %s in place of %s", cut(*attributes.instanceID), cut(b.member), cut(old.id))})
 	})
 	return g.members[b.member]
 }

@@ -153,7 +153,7 @@ func (ps *pauses) remove(fn func(*pause) bool) (removed []*pause) {
 // Pause stops a client, by client id: as if its process hung. With groupOnly it still produces and fetches, and only its group requests wait.
 // A heartbeat that the coordinator holds is let go, into the pause. It is of who speaks for the member that the test calls so in the group.
 func (c *Cluster) Pause(client, group, called string, groupOnly bool) error {
-	return c.stopClient(&pause{client: client, asked: memberKey{group, called}, groupOnly: groupOnly, gate: c.NewGate("pause of " + client)},
+	return c.stopClient(&pause{client: client, asked: memberKey{group, called}, groupOnly: groupOnly, gate: c.NewGate("pause of " + Shown(client))},
 		fmt.Sprintf("client %q is paused already", client))
 }
 
