@@ -36,6 +36,8 @@ type consumerGroup struct {
 	classicMembers   int
 	classicProtocols map[string]int // protocol -> classic members that offer it
 	stableAt         map[int32]int  // member epoch -> members in STABLE at it
+	// counted is what wasHomogeneous says; nil: no expression was resolved or forgotten since a member's record, it is what homogeneous says.
+	counted *bool
 	// subscriptions counts the changes to the set of subscribed topics.
 	subscriptions uint64
 

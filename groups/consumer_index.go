@@ -76,6 +76,7 @@ func (g *consumerGroup) setAttributes(id string, a memberAttributes) {
 	g.countClassic(old.classic, -1)
 	g.countClassic(a.classic, 1)
 	m.memberAttributes = a
+	g.counted = nil
 }
 
 func (g *consumerGroup) countClassic(c *records.ClassicMember, by int) {
@@ -105,6 +106,7 @@ func (g *consumerGroup) countTopic(users map[string]int, topic string, by int) {
 }
 
 func (g *consumerGroup) setRegex(expression string, r *resolvedRegex) {
+	g.keepCount()
 	old := g.regexes[expression]
 	if r == nil {
 		delete(g.regexes, expression)

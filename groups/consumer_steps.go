@@ -18,7 +18,7 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 	}
 	resolved := g.resolutions()
 	// What the group is taken for by a target that is due already: see takeForHomogeneous.
-	wasHomogeneous := g != nil && g.assignmentEpoch < g.groupEpoch && g.homogeneous()
+	wasHomogeneous := g != nil && g.assignmentEpoch < g.groupEpoch && g.wasHomogeneous()
 	epoch := int32(0)
 	if g != nil && !g.metadataStale {
 		epoch = g.groupEpoch

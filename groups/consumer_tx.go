@@ -165,9 +165,9 @@ func (g *consumerGroup) undoOf(r Record) func() {
 		epoch, hash, read := g.groupEpoch, g.metadataHash, g.epochRead
 		return func() { g.groupEpoch, g.metadataHash, g.epochRead = epoch, hash, read }
 	case records.TypeConsumerMember:
-		m := g.members[second]
+		m, counted := g.members[second], g.counted
 		if m == nil {
-			return func() { g.dropMember(second) }
+			return func() { g.dropMember(second); g.counted = counted }
 		}
 		attributes, undoInstance := m.memberAttributes, func() {}
 		if m.instanceID != nil {
@@ -179,6 +179,7 @@ func (g *consumerGroup) undoOf(r Record) func() {
 				m.memberAttributes = memberAttributes{}
 			}
 			g.setAttributes(second, attributes)
+			g.counted = counted
 			undoInstance()
 		}
 	case records.TypeConsumerTarget:
@@ -203,8 +204,8 @@ func (g *consumerGroup) undoOf(r Record) func() {
 		assignment := m.memberAssignment
 		return func() { g.setAssignment(m, assignment) }
 	case records.TypeConsumerRegex:
-		was := g.regexes[second]
-		return func() { g.setRegex(second, was) }
+		was, counted := g.regexes[second], g.counted
+		return func() { g.setRegex(second, was); g.counted = counted }
 	}
 	return nil
 }

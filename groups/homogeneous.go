@@ -8,7 +8,7 @@ import (
 	"github.com/fakekafka/fakekafka/assignors"
 )
 
-// homogeneous says whether all members subscribe to the same topics, as Kafka tells the assignor.
+// homogeneous says whether all members subscribe to the same topics, as Kafka counts them for the assignor.
 func (g *consumerGroup) homogeneous() bool {
 	if len(g.regexUsers) > 0 {
 		for _, users := range g.regexUsers {
@@ -20,13 +20,35 @@ func (g *consumerGroup) homogeneous() bool {
 			return false
 		}
 	}
+	for topic := range g.regexTopics { // of an expression that nobody has anymore and that is about to be forgotten
+		if g.nameUsers[topic] != len(g.members) {
+			return false
+		}
+	}
 	return true
+}
+
+// wasHomogeneous is homogeneous as Kafka keeps it: counted when the record of a member is read, with the expressions that were resolved then. The
+// last member of an expression goes before the expression does.
+func (g *consumerGroup) wasHomogeneous() bool {
+	if g.counted != nil {
+		return *g.counted
+	}
+	return g.homogeneous()
+}
+
+// keepCount is called before an expression is resolved or forgotten.
+func (g *consumerGroup) keepCount() {
+	if g.counted == nil {
+		alike := g.homogeneous()
+		g.counted = &alike
+	}
 }
 
 // takeForHomogeneous gives all members the topics of one. Kafka counts subscriptions anew only when a heartbeat moves the epoch or
 // looks at the metadata again. A target that was due before, and is computed by the join of a member that does neither (it names no
-// topic, or has an expression that isn't resolved yet), is computed as for the members there were, and its assignors look at the
-// first one's topics alone. Nobody is assigned what it doesn't subscribe to, but somebody may lack what it does until the next epoch.
+// topic, or has an expression that isn't resolved yet), is computed as for the members there were (wasHomogeneous), and its assignors look
+// at the first one's topics alone. Nobody is assigned what it doesn't subscribe to, but somebody may lack what it does until the next epoch.
 func takeForHomogeneous(in *assignors.ServerInput, assignor string) {
 	var before func(a, b *assignors.ServerMember) int
 	switch assignor {

@@ -3,7 +3,6 @@ package groups
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -15,8 +14,8 @@ func (w *script) join() error {
 	req := kmsg.NewPtrJoinGroupRequest()
 	req.Version = int16(w.number("version", 9))
 	req.Group = w.group()
-	req.SessionTimeoutMillis = int32(w.duration("session", 10*time.Second).Milliseconds())
-	req.RebalanceTimeoutMillis = int32(w.duration("rebalance", time.Minute).Milliseconds())
+	req.SessionTimeoutMillis = int32(w.duration("session", scriptSession).Milliseconds())
+	req.RebalanceTimeoutMillis = int32(w.duration("rebalance", scriptRebalance).Milliseconds())
 	req.MemberID = w.unalias(w.str("member", c.member))
 	req.InstanceID = w.instance()
 	req.ProtocolType = w.str("type", "consumer")

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/fakekafka/fakekafka/assignors"
 	"github.com/fakekafka/fakekafka/internal/records"
 )
 
@@ -44,13 +46,22 @@ func describeEvent(e Event) string {
 	if e.Member != "" {
 		fmt.Fprintf(&b, " %s", e.Member)
 	}
+	b.WriteString(suffix(" instance ", e.InstanceID))
+	b.WriteString(suffix(" for ", e.Replaces))
+	switch {
+	case e.ClientID == "" && e.Member != "":
+		b.WriteString(" of nobody")
+	case e.Member != e.ClientID && !strings.HasPrefix(e.Member, e.ClientID+"-"):
+		b.WriteString(" of " + e.ClientID)
+	}
 	if e.Epoch != 0 {
 		fmt.Fprintf(&b, " @%d", e.Epoch)
 	}
 	if e.Partitions != nil {
 		fmt.Fprintf(&b, " %s", showPartitions(e.Partitions))
 	}
-	if e.Kind == EventCommitted || e.Kind == EventOffsetsPending {
+	switch e.Kind {
+	case EventCommitted, EventOffsetsPending, EventOffsetsAborted:
 		fmt.Fprintf(&b, " = %d", e.Offset)
 	}
 	if e.Cause != "" {
@@ -78,7 +89,17 @@ func (w *script) describeRecord(r Record) string {
 		if err != nil {
 			return err.Error()
 		}
-		return fmt.Sprintf("offset %s %s-%d = %d%s", k.Group, k.Topic, k.Partition, v.Offset, suffix(" ", v.Metadata))
+		out := fmt.Sprintf("offset %s %s-%d = %d%s%s", k.Group, k.Topic, k.Partition, v.Offset, showLeaderEpoch(v.LeaderEpoch), suffix(" ", v.Metadata))
+		if v.Commit != w.now.UnixMilli() {
+			out += " committed " + w.since(v.Commit)
+		}
+		if v.Expire != -1 {
+			out += " expires " + w.since(v.Expire)
+		}
+		if v.TopicID == (assignors.TopicID{}) {
+			out += " without topic id"
+		}
+		return out
 	case records.TypeGroupMetadata:
 		k, err := records.ReadGroupKey(r.Key)
 		if err != nil {
@@ -92,12 +113,56 @@ func (w *script) describeRecord(r Record) string {
 			return err.Error()
 		}
 		out := fmt.Sprintf("group %s: %q generation %d protocol %s leader %s", k.Group, v.ProtocolType, v.Generation, orNone(v.Protocol), orNone(v.Leader))
+		out += " since " + w.since(v.StateTime)
 		for _, m := range v.Members {
 			out += fmt.Sprintf("; %s %s", m.ID, showAssignment(m.Assignment))
+			if m.InstanceID != nil {
+				out += " instance " + *m.InstanceID
+			}
+			if !strings.HasPrefix(m.ID, m.ClientID+"-") {
+				out += " of " + m.ClientID
+			}
+			if m.ClientHost != scriptHost {
+				out += fmt.Sprintf(" at %q", m.ClientHost)
+			}
+			out += showTimeout(" session ", m.SessionTimeout, scriptSession) + showTimeout(" rebalance ", m.RebalanceTimeout, scriptRebalance)
+			if subscribed := showSubscription(m.Subscription); subscribed != "[foo]" {
+				out += " subscribed " + subscribed
+			}
 		}
 		return out
 	}
 	return describeConsumerRecord(kind, r)
+}
+
+// since shows a time of a record as the script counts it.
+func (w *script) since(ms int64) string {
+	if ms < 0 {
+		return "unknown"
+	}
+	return fmt.Sprintf("+%s", time.UnixMilli(ms).Sub(w.start))
+}
+
+func showTimeout(name string, ms int32, usual time.Duration) string {
+	if d := millis(ms); d != usual {
+		return name + d.String()
+	}
+	return ""
+}
+
+func showLeaderEpoch(epoch int32) string {
+	if epoch < 0 {
+		return ""
+	}
+	return fmt.Sprintf("@%d", epoch)
+}
+
+// showSubscription shows a member's metadata: the topics, or the bytes where it is no subscription.
+func showSubscription(b []byte) string {
+	if topics, err := subscribedTopics(b); err == nil {
+		return fmt.Sprint(topics)
+	}
+	return fmt.Sprintf("%q", b)
 }
 
 // describeConsumerRecord shows a record of the types 3 to 8 and 16.
@@ -141,32 +206,45 @@ func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 			c.member = r.MemberID
 		}
 		if r.ErrorCode != errNone {
-			return fmt.Sprintf("JoinGroup: %s, member %q", code(r.ErrorCode), r.MemberID)
+			out := fmt.Sprintf("JoinGroup: %s, member %q", code(r.ErrorCode), r.MemberID)
+			if r.Generation != -1 || r.ProtocolType != nil || r.Protocol != nil || r.LeaderID != "" || len(r.Members) > 0 {
+				out += fmt.Sprintf(", BUT ALSO generation %d type %s protocol %s leader %s and %d members", r.Generation, orNone(r.ProtocolType), orNone(r.Protocol), r.LeaderID, len(r.Members))
+			}
+			return out
 		}
 		c.member, c.gen = r.MemberID, r.Generation
 		out := fmt.Sprintf("JoinGroup: member %s generation %d protocol %s leader %s", r.MemberID, r.Generation, orNone(r.Protocol), r.LeaderID)
+		if orNone(r.ProtocolType) != "consumer" {
+			out += " type " + orNone(r.ProtocolType)
+		}
 		if r.SkipAssignment {
 			out += " skip assignment"
 		}
 		for _, m := range r.Members {
-			topics, err := subscribedTopics(m.ProtocolMetadata)
-			if err != nil {
-				topics = []string{string(m.ProtocolMetadata)}
+			out += fmt.Sprintf("; %s %s", m.MemberID, showSubscription(m.ProtocolMetadata))
+			if m.InstanceID != nil {
+				out += " instance " + *m.InstanceID
 			}
-			out += fmt.Sprintf("; %s %v", m.MemberID, topics)
 		}
 		return out
 	case *kmsg.SyncGroupResponse:
 		if r.ErrorCode != errNone {
 			return "SyncGroup: " + code(r.ErrorCode)
 		}
-		return "SyncGroup: " + showAssignment(r.MemberAssignment)
+		out := "SyncGroup: " + showAssignment(r.MemberAssignment)
+		if kind, protocol := orNone(r.ProtocolType), orNone(r.Protocol); kind != "consumer" || protocol != "range" {
+			out += fmt.Sprintf(" type %s protocol %s", kind, protocol)
+		}
+		return out
 	case *kmsg.HeartbeatResponse:
 		return "Heartbeat: " + code(r.ErrorCode)
 	case *kmsg.LeaveGroupResponse:
 		out := "LeaveGroup: " + code(r.ErrorCode)
 		for _, m := range r.Members {
 			out += fmt.Sprintf("; %s %s", m.MemberID, code(m.ErrorCode))
+			if m.InstanceID != nil {
+				out += " instance " + *m.InstanceID
+			}
 		}
 		return out
 	case *kmsg.OffsetCommitResponse:
@@ -191,7 +269,7 @@ func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 			out += " " + code(g.ErrorCode)
 			for _, t := range g.Topics {
 				for _, p := range t.Partitions {
-					out += fmt.Sprintf("; %s-%d %d", t.Topic, p.Partition, p.Offset)
+					out += fmt.Sprintf("; %s-%d %d%s%s", t.Topic, p.Partition, p.Offset, showLeaderEpoch(p.LeaderEpoch), suffix(" ", orNone(p.Metadata)))
 					if p.ErrorCode != errNone {
 						out += " " + code(p.ErrorCode)
 					}
@@ -211,8 +289,20 @@ func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 		out := "DescribeGroups:"
 		for _, g := range r.Groups {
 			out += fmt.Sprintf(" %s %s %s %q %q", g.Group, code(g.ErrorCode), g.State, g.ProtocolType, g.Protocol)
+			if g.ErrorMessage != nil {
+				out += fmt.Sprintf(" %q", *g.ErrorMessage)
+			}
+			if g.AuthorizedOperations != -1<<31 {
+				out += fmt.Sprintf(" operations %d", g.AuthorizedOperations)
+			}
 			for _, m := range g.Members {
 				out += fmt.Sprintf("; %s %s%s %s", m.MemberID, m.ClientID, m.ClientHost, showAssignment(m.MemberAssignment))
+				if m.InstanceID != nil {
+					out += " instance " + *m.InstanceID
+				}
+				if len(m.ProtocolMetadata) > 0 {
+					out += " subscribed " + showSubscription(m.ProtocolMetadata)
+				}
 			}
 		}
 		return out

@@ -84,6 +84,13 @@ var scriptCommands = map[string]func(*script) error{
 	"state": (*script).state,
 }
 
+// What a client says where a script doesn't; a trace leaves it out.
+const (
+	scriptHost      = "/127.0.0.1"
+	scriptSession   = 10 * time.Second
+	scriptRebalance = time.Minute
+)
+
 // script is one story: a shard, its clock, its log, and what the clients know.
 type script struct {
 	t *testing.T
@@ -210,7 +217,7 @@ func (w *script) send(c *scriptClient, req kmsg.Request) {
 	c.waiting = append(c.waiting, t)
 	w.effects(w.shard.Handle(w.now, Command{
 		Ticket: t, Request: req,
-		Client: Client{ID: c.name, Host: "/127.0.0.1", Software: c.software, Principal: "User:ANONYMOUS", Connection: c.connection},
+		Client: Client{ID: c.name, Host: scriptHost, Software: c.software, Principal: "User:ANONYMOUS", Connection: c.connection},
 	}))
 	w.effects(w.shard.Flush(w.now))
 	if w.tickets[t] != nil {
