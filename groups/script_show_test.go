@@ -208,7 +208,7 @@ func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 		if r.ErrorCode != errNone {
 			out := fmt.Sprintf("JoinGroup: %s, member %q", code(r.ErrorCode), r.MemberID)
 			if r.Generation != -1 || r.ProtocolType != nil || r.Protocol != nil || r.LeaderID != "" || len(r.Members) > 0 {
-				out += fmt.Sprintf(", BUT ALSO generation %d type %s protocol %s leader %s and %d members", r.Generation, orNone(r.ProtocolType), orNone(r.Protocol), r.LeaderID, len(r.Members))
+				out += fmt.Sprintf(", with generation %d type %s protocol %s leader %s and %d members", r.Generation, orNone(r.ProtocolType), orNone(r.Protocol), r.LeaderID, len(r.Members))
 			}
 			return out
 		}
