@@ -2,8 +2,11 @@ package partitionlog
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/pierrec/lz4/v4"
@@ -100,6 +103,30 @@ func TestLZ4FramesOfAnyKind(t *testing.T) {
 			_, refused := newTestLog().Append(t0, compressedBatch(CodecLZ4, 300, append(packed.Bytes(), behind...)), AppendOptions{})
 			require.Nil(t, refused)
 		}
+	}
+}
+
+// Blocks made by chance, many of them against the format's rules: that they end with 5 literals, and that no match has offset 0. The expected codes
+// are those of Kafka's own classes.
+func TestLZ4BlocksAsInKafka(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/lz4-blocks.txt")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(data)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		var want int16
+		var count int32
+		var packed []byte
+		_, err := fmt.Sscanf(line, "%d %d %x", &want, &count, &packed)
+		require.NoError(t, err)
+		_, refused := newTestLog().Append(t0, compressedBatch(CodecLZ4, count, packed), AppendOptions{})
+		var code int16
+		if refused != nil {
+			code = refused.Code
+		}
+		require.Equal(t, want, code, "%s%v", line, refused)
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
-
-	"github.com/pierrec/lz4/v4"
 )
 
 // lz4Reader reads one LZ4 frame as a broker does: independent blocks only, the descriptor's checksum and those of blocks are
@@ -24,10 +22,9 @@ type lz4Reader struct {
 }
 
 const (
-	lz4Magic        = 0x184D2204
-	lz4Version      = 1
-	lz4NotPacked    = 1 << 31
-	lz4MostExpanded = 255 // bytes that one byte can unpack to
+	lz4Magic     = 0x184D2204
+	lz4Version   = 1
+	lz4NotPacked = 1 << 31
 )
 
 var errLZ4Short = fmt.Errorf("lz4: the frame ends too early: %w", io.ErrUnexpectedEOF)
@@ -122,24 +119,14 @@ func (r *lz4Reader) nextBlock() error {
 	return nil
 }
 
-// unpackBlock grows its memory step by step, since a block only has an upper bound, which is mostly far too high.
-func (r *lz4Reader) unpackBlock(block []byte) error {
-	most := min(r.largest, lz4MostExpanded*len(block))
-	room := min(max(cap(r.block), 4*len(block)), most)
-	for {
-		if cap(r.block) < room {
-			r.block = make([]byte, room)
-		}
-		n, err := lz4.UncompressBlock(block, r.block[:room])
-		switch {
-		case err == nil:
-			r.plain = r.block[:n]
-			return nil
-		case room == most:
-			return fmt.Errorf("lz4: %w", err)
-		}
-		room = min(2*room, most)
+// unpackBlock begins with some memory for what the block unpacks to: it is only known to be no more than the descriptor says, which is mostly far too much.
+func (r *lz4Reader) unpackBlock(block []byte) (err error) {
+	if room := min(4*len(block), r.largest); cap(r.block) < room {
+		r.block = make([]byte, room)
 	}
+	r.plain, err = unpackLZ4(r.block, block, r.largest)
+	r.block = r.plain[:0]
+	return err
 }
 
 // xxh32 is the 32-bit xxHash of b with seed 0.

@@ -42,8 +42,9 @@ type recordReader struct {
 	block  []byte // the current one, while buf is in the window
 	joined int    // how much of it is in the window
 	// read counts what was unpacked; limit bounds the memory for one record.
-	read  int
-	limit int
+	read   int
+	limit  int
+	failed error // that ends what can be unpacked
 }
 
 // records returns a reader over the batch's records. Uncompressed ones need no Codecs.
@@ -220,15 +221,18 @@ func (r *recordReader) atEnd() (bool, error) {
 	return false, err
 }
 
-// fill brings at least one more byte or an error.
+// fill brings at least one more byte or an error, which it brings again when asked again.
 func (r *recordReader) fill() error {
 	switch {
+	case r.failed != nil:
 	case r.from.stream != nil:
-		return r.fillFromStream()
+		r.failed = r.fillFromStream()
 	case r.from.blocks != nil:
-		return r.fillFromBlocks()
+		r.failed = r.fillFromBlocks()
+	default:
+		return io.EOF
 	}
-	return io.EOF
+	return r.failed
 }
 
 func (r *recordReader) fillFromStream() error {

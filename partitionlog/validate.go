@@ -239,7 +239,7 @@ func (l *Log) scan(now int64, b Batch, c *Codecs, each func(i int, rec *rawRecor
 	count := b.RecordCount()
 	skim := each == nil && !l.cfg.CleanupCompact && !t.typeClash && b.TimestampType() == CreateTime
 	kept := each == nil && b.Codec() != CodecNone
-	lied := false // a record's length was not true: from then on none is waited for, or each might have most of the batch brought along
+	lied := false // a record's length was not true, or there is not so much: from then on none is waited for, or each might have most of the batch brought along
 	for i := range count {
 		var body []byte
 		var err error
@@ -262,8 +262,8 @@ func (l *Log) scan(now int64, b Batch, c *Codecs, each func(i int, rec *rawRecor
 				r.pos = r.begun
 			}
 		}
-		if lied = lied || err != nil && kept && !isStream(err); lied {
-			err = r.skim(&rec) // from where the record began
+		if lied = lied || err != nil && kept; lied {
+			err = r.skim(&rec) // from where the record began: what can't be unpacked of it may lie behind what is wrong already
 		}
 		if err != nil {
 			return s, fmt.Errorf("record %d of %d: %w", i, count, err)
