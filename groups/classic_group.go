@@ -37,7 +37,7 @@ type classicGroup struct {
 	synced *records.GroupValue
 
 	state      classicState
-	previous   classicState // the state before
+	previous   classicState // the state before PreparingRebalance
 	stateSince time.Time    // zero: unknown
 	generation int32
 
@@ -123,7 +123,7 @@ type parked[R any] struct {
 // newClassicGroup gives the container an Empty classic group of generation 0.
 func (s *Shard) newClassicGroup(g *group) *classicGroup {
 	c := &classicGroup{
-		state: classicEmpty, previous: classicEmpty, stateSince: s.now,
+		state: classicEmpty, stateSince: s.now,
 		members:   make(map[string]*classicMember),
 		supported: make(map[string]int),
 		static:    make(map[string]string),
@@ -145,9 +145,6 @@ func (s *Shard) discardClassic(g *group) {
 	}
 	s.stopClassicTimers(c)
 	g.classic = nil
-	for _, m := range c.order {
-		s.releaseHeld(m.beat)
-	}
 }
 
 func (s *Shard) stopClassicTimers(c *classicGroup) {

@@ -20,6 +20,16 @@ func (s *Shard) heartbeat(c Command, req *kmsg.HeartbeatRequest) {
 	s.reply(c.Ticket, heartbeatAnswer(req, code))
 }
 
+// heartbeatAgain answers a heartbeat that was held. It counts again, and is told what there is to say now: its group may have changed the protocol.
+func (s *Shard) heartbeatAgain(c Command, req *kmsg.HeartbeatRequest) {
+	if g := s.groups[req.Group]; g != nil && g.consumer != nil {
+		s.classicBeat(g, c, req, false)
+		return
+	}
+	_, code := s.checkHeartbeat(req)
+	s.reply(c.Ticket, heartbeatAnswer(req, code))
+}
+
 // checkHeartbeat decides what a heartbeat is told now, and renews the session where it counts.
 func (s *Shard) checkHeartbeat(req *kmsg.HeartbeatRequest) (*classicMember, int16) {
 	if req.Group == "" {

@@ -98,7 +98,7 @@ func (s *Shard) adoptClassic(g *group, value records.GroupValue) *classicGroup {
 		c.insert(m, value.ProtocolType)
 	}
 	if len(c.members) > 0 {
-		c.state, c.previous = classicStable, classicStable
+		c.state = classicStable
 	}
 	c.findSubscribed()
 	return c

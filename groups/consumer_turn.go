@@ -201,12 +201,7 @@ func (s *Shard) holdClassicBeat(g *consumerGroup, m *consumerMember, c Command, 
 	}
 	again := func() {
 		letGo()
-		if group := s.groups[req.Group]; group != nil && group.consumer != nil {
-			s.classicBeat(group, c, req, false)
-			return
-		}
-		_, code := s.checkHeartbeat(req)
-		s.reply(c.Ticket, heartbeatAnswer(req, code))
+		s.heartbeatAgain(c, req)
 	}
 	m.held = s.holdReply(c.Ticket, g.id, m.id, limit, again,
 		func() { letGo(); s.reply(c.Ticket, heartbeatAnswer(req, errNotCoordinator)) })

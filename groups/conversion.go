@@ -294,7 +294,7 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, generation int32, leaving []
 		name = c.firstProtocol()
 	}
 	c.protocol = &name
-	c.state, c.previous = classicStable, classicStable
+	c.state = classicStable
 	c.findSubscribed()
 	tx.add(groupRecord(g, assignments)) // sets the members' assignments
 	tx.onDone = append(tx.onDone, func() {

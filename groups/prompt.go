@@ -95,9 +95,12 @@ func (s *Shard) park(c Command, req *kmsg.HeartbeatRequest, m *classicMember, li
 		if m.beat == h {
 			m.beat = nil
 		}
-		// It counts as a heartbeat again when it is answered.
-		_, code := s.checkHeartbeat(req)
-		s.reply(c.Ticket, heartbeatAnswer(req, code))
+		if g := s.groups[req.Group]; g != nil && g.consumer != nil { // it was upgraded, and the member's heartbeat with it
+			if m := g.consumer.members[req.MemberID]; m != nil && m.held == h {
+				m.held = nil
+			}
+		}
+		s.heartbeatAgain(c, req)
 	}, func() { s.reply(c.Ticket, heartbeatAnswer(req, errNotCoordinator)) })
 	m.beat = h
 }
