@@ -3,7 +3,6 @@ package broker
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,17 +15,6 @@ import (
 // Interception is the one mechanism by which a test steers requests: faults, delays and holds are all rules; pauses stand beside it. A request meets
 // its rules in the order in which they were made, before it is handled; a rule that ends the request (Drop, Reply, a Fail that leaves nothing of it) ends the walk.
 // What the rules before that one say of the answer (LoseReply, HoldReply, Observe) is done when there is one, in the same order.
-
-// Call is a request as rules see it.
-type Call struct {
-	Key     wire.Key
-	Version int16
-	Client  string // client.id
-	Broker  int32  // node id
-	Request kmsg.Request
-	// Response is nil before the request is handled, and for requests that have no answer.
-	Response kmsg.Response
-}
 
 // Rule is a matcher with an action. Its fields are fixed once it is added.
 type Rule struct {
@@ -122,90 +110,6 @@ func (rs *rules) all() []*Rule {
 		return *p
 	}
 	return nil
-}
-
-// Unmatched names the rules that never acted on a request.
-func (c *Cluster) Unmatched() []string {
-	c.rules.mu.Lock()
-	names := slices.Clone(c.rules.idle)
-	c.rules.mu.Unlock()
-	for _, r := range c.rules.all() {
-		r.mu.Lock()
-		if !r.Internal && r.acted == 0 {
-			names = append(names, c.idleRule(r))
-		}
-		r.mu.Unlock()
-	}
-	return names
-}
-
-// idleRule says of a rule that it never acted, why as far as that is known, and where it is. With r.mu held.
-func (c *Cluster) idleRule(r *Rule) string {
-	text := c.whyIdle(r)
-	if r.At != "" {
-		text += "; the rule is at " + r.At
-	}
-	return text
-}
-
-// WhyIdle says of a rule that it has not acted, and why as far as that is known; "" where it has.
-func (c *Cluster) WhyIdle(r *Rule) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.acted > 0 {
-		return ""
-	}
-	return c.whyIdle(r)
-}
-
-func (c *Cluster) whyIdle(r *Rule) string {
-	text := r.Name + " never acted on a request"
-	if r.matched > 0 {
-		text = fmt.Sprintf("%s: %d matched, all of them let pass by After(%d)", text, r.matched, r.After)
-		if slices.ContainsFunc(c.rules.all(), func(o *Rule) bool { return o != r && (o.Key == r.Key || o.Key == AnyKey) && o.Action.ends() }) {
-			text += "; a request that a rule before this one ends doesn't count, for it never comes here"
-		}
-		return text
-	}
-	if t := c.meta.Load().topics[r.Topic]; r.Topic != "" && t == nil {
-		text += fmt.Sprintf("; there is no topic %q", r.Topic)
-	} else if t != nil && r.Partition >= 0 && t.partition(r.Partition) == nil {
-		text += "; " + noPartition(t, r.Partition).Error()
-	}
-	if r.Key == AnyKey {
-		return text
-	}
-	count, recent := c.Requests(RequestQuery{Key: r.Key})
-	if count == 0 {
-		return fmt.Sprintf("%s: no client sent %s", text, r.Key)
-	}
-	of := ""
-	if r.Group != "" {
-		var ids []string
-		for i := range recent {
-			if id := recent[i].Group; id != "" && !slices.Contains(ids, id) && len(ids) < 5 {
-				ids = append(ids, id)
-			}
-		}
-		of = fmt.Sprintf(", for groups %q", ids)
-	}
-	return fmt.Sprintf("%s: %d %s came, from %s%s, and none fitted", text, count, r.Key, ClientsOf(recent), of)
-}
-
-// RulesThatActed tells of them in their order, for messages. Those that only look, and holds, which tell of themselves, are left out.
-func (c *Cluster) RulesThatActed() (told []string) {
-	for _, r := range c.rules.all() {
-		if a := &r.Action; a.Observe != nil || a.Hold != nil || a.HoldReply != nil {
-			continue
-		}
-		switch n := r.Acted(); {
-		case n == 1:
-			told = append(told, r.Name+" has acted on 1 request")
-		case n > 1:
-			told = append(told, fmt.Sprintf("%s has acted on %d requests", r.Name, n))
-		}
-	}
-	return told
 }
 
 // Acted is on how many requests the rule has acted.
@@ -318,79 +222,110 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 	if list == nil {
 		return r.run(fn)
 	}
-	call := &Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body}
-	var after, partial []*Rule
-	left := r.body // what no rule has failed yet; nil: nothing
-	serving := true
+	w := &walk{
+		c: c, r: r, call: &Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body},
+		fn: fn, serving: true, left: r.body,
+	}
 	for _, rule := range *list {
-		if left == nil {
+		if w.left == nil {
 			break
 		}
-		if failedInside(partial, rule, r.body) || !rule.takes(c, call, left) {
+		if failedInside(w.partial, rule, r.body) || !rule.takes(c, w.call, w.left) {
 			continue
 		}
-		a := &rule.Action
-		switch {
-		case a.Drop:
-			c.noteRule(rule, r, "connection cut before the request was handled")
-			return nil, fmt.Errorf("%s: cut by the test before it was handled", rule.Name)
-		case a.Fail != nil:
-			c.noteRule(rule, r, "failed with "+a.Fail.String())
-			if failsPart(rule, r) {
-				partial = append(partial, rule)
-				left = c.leftBy(r, partial)
-				continue
-			}
-			fn, serving, left = func(r *request) (answer, error) { return errorForm(r, *a.Fail), nil }, false, nil
-		case a.Reply != nil:
-			c.noteRule(rule, r, "answered by the test")
-			own := errorForm(r, wire.UnknownServerError)
-			if resp := c.userReply(rule, call); resp != nil {
-				own = resp
-			}
-			fn, serving, left, partial = func(*request) (answer, error) { return own, nil }, false, nil, nil // it answers for everything
-		case a.Delay > 0:
-			c.noteRule(rule, r, fmt.Sprintf("delayed by %s", a.Delay))
-			if err := r.conn.sleep(a.Delay); err != nil {
-				return nil, err
-			}
-		case a.Hold != nil:
-			c.noteRule(rule, r, "stands here before it is handled")
-			if err := r.conn.waitAt(a.Hold, r, sent); err != nil {
-				return nil, err
-			}
-		case a.HoldReply != nil, a.LoseReply, a.Observe != nil:
-			after = append(after, rule)
+		if err := w.meet(rule); err != nil {
+			return nil, err
 		}
 	}
-	if len(partial) > 0 { // what takes requests apart is under run's eyes, too
-		whole := fn
-		fn = func(r *request) (answer, error) { return c.handlePartly(r, whole, serving, partial) }
-	}
-	ans, err := r.run(fn)
+	ans, err := w.handle()
 	if err != nil {
 		return nil, err
 	}
-	if p, ok := r.body.(*kmsg.ProduceRequest); ok && p.Acks == 0 && (!serving || len(partial) > 0) {
+	return ans, w.answered(ans)
+}
+
+// walk is a request's way along its rules.
+type walk struct {
+	c    *Cluster
+	r    *request
+	call *Call
+
+	fn      handler      // what is to answer it
+	serving bool         // fn is the broker's own
+	left    kmsg.Request // what no rule has failed yet; nil: nothing
+	partial []*Rule      // those that fail some of it
+	after   []*Rule      // those that want its answer
+}
+
+// meet does what a rule says of the request before it is handled.
+func (w *walk) meet(rule *Rule) error {
+	c, r, a := w.c, w.r, &rule.Action
+	switch {
+	case a.Drop:
+		c.noteRule(rule, r, "connection cut before the request was handled")
+		return fmt.Errorf("%s: cut by the test before it was handled", rule.Name)
+	case a.Fail != nil:
+		c.noteRule(rule, r, "failed with "+a.Fail.String())
+		if failsPart(rule, r) {
+			w.partial = append(w.partial, rule)
+			w.left = c.leftBy(r, w.partial)
+			return nil
+		}
+		w.fn, w.serving, w.left = func(r *request) (answer, error) { return errorForm(r, *a.Fail), nil }, false, nil
+	case a.Reply != nil:
+		c.noteRule(rule, r, "answered by the test")
+		own := errorForm(r, wire.UnknownServerError)
+		if resp := c.userReply(rule, w.call); resp != nil {
+			own = resp
+		}
+		w.fn, w.serving, w.left, w.partial = func(*request) (answer, error) { return own, nil }, false, nil, nil // it answers for everything
+	case a.Delay > 0:
+		c.noteRule(rule, r, fmt.Sprintf("delayed by %s", a.Delay))
+		return r.conn.sleep(a.Delay)
+	case a.Hold != nil:
+		c.noteRule(rule, r, "stands here before it is handled")
+		return r.conn.waitAt(a.Hold, r, sent)
+	case a.HoldReply != nil, a.LoseReply, a.Observe != nil:
+		w.after = append(w.after, rule)
+	}
+	return nil
+}
+
+// handle answers the request, or what the rules have left of it.
+func (w *walk) handle() (answer, error) {
+	fn := w.fn
+	if len(w.partial) > 0 { // what takes requests apart is under run's eyes, too
+		fn = func(r *request) (answer, error) { return w.c.handlePartly(r, w.fn, w.serving, w.partial) }
+	}
+	ans, err := w.r.run(fn)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := w.r.body.(*kmsg.ProduceRequest); ok && p.Acks == 0 && (!w.serving || len(w.partial) > 0) {
 		return nil, noAnswer("a Produce with acks=0 was failed by the test: Kafka closes the connection")
 	}
-	for _, rule := range after {
+	return ans, nil
+}
+
+// answered does what the rules say of the answer.
+func (w *walk) answered(ans answer) error {
+	for _, rule := range w.after {
 		a := &rule.Action
 		switch {
 		case a.Observe != nil:
-			call.Response = messageOf(ans, r.version)
-			c.userObserve(rule, call)
+			w.call.Response = messageOf(ans, w.r.version)
+			w.c.userObserve(rule, w.call)
 		case a.HoldReply != nil:
-			c.noteRule(rule, r, "was handled; its answer stands here")
-			if err := r.conn.waitAt(a.HoldReply, r, sent); err != nil {
-				return nil, err
+			w.c.noteRule(rule, w.r, "was handled; its answer stands here")
+			if err := w.r.conn.waitAt(a.HoldReply, w.r, sent); err != nil {
+				return err
 			}
 		case a.LoseReply:
-			c.noteRule(rule, r, "handled, the answer was lost")
-			return nil, fmt.Errorf("%s: answer lost by the test", rule.Name)
+			w.c.noteRule(rule, w.r, "handled, the answer was lost")
+			return fmt.Errorf("%s: answer lost by the test", rule.Name)
 		}
 	}
-	return ans, nil
+	return nil
 }
 
 // messageOf is an answer as kmsg's struct, nil for none.
@@ -419,192 +354,3 @@ func (c *Cluster) userReply(rule *Rule, call *Call) (resp kmsg.Response) {
 func (c *Cluster) userObserve(rule *Rule, call *Call) {
 	c.runUser("Observe of "+rule.Name, func() func() { rule.Action.Observe(call); return nil })
 }
-
-// Gate is where requests wait until the test lets them go. The zero value is not useful: see NewGate.
-type Gate struct {
-	Name  string
-	c     *Cluster
-	mu    sync.Mutex
-	open  chan struct{} // closed when the gate is open for good
-	done  bool
-	ever  int
-	stood []*Call // who waits now
-	// flights are the requests of scripted members among them.
-	flights []*flight
-}
-
-// NewGate makes a closed gate.
-func (c *Cluster) NewGate(name string) *Gate {
-	return &Gate{Name: name, c: c, open: make(chan struct{})}
-}
-
-// Open lets everybody go, now and later.
-func (g *Gate) Open() {
-	g.mu.Lock()
-	if !g.done {
-		g.done = true
-		for _, f := range g.flights {
-			f.goesOn()
-		}
-		close(g.open)
-	}
-	g.mu.Unlock()
-	g.c.Rest()
-}
-
-// Waiting are the requests that stand at the gate.
-func (g *Gate) Waiting() []*Call {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Clone(g.stood)
-}
-
-// Ever is how many requests have stood at the gate.
-func (g *Gate) Ever() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.ever
-}
-
-func (g *Gate) enter(call *Call, f *flight) (open <-chan struct{}, leave func()) {
-	g.mu.Lock()
-	if f != nil {
-		g.flights = append(g.flights, f)
-	}
-	g.stood = append(g.stood, call)
-	g.ever++
-	g.mu.Unlock()
-	g.c.changed()
-	return g.open, func() {
-		g.mu.Lock()
-		g.flights = slices.DeleteFunc(g.flights, func(o *flight) bool { return o == f })
-		g.stood = slices.DeleteFunc(g.stood, func(o *Call) bool { return o == call })
-		g.mu.Unlock()
-		g.c.changed()
-	}
-}
-
-// orphan says what becomes of a waiting request when its client ends the connection.
-type orphan bool
-
-const (
-	// sent: the request has been sent and takes effect all the same, as in Kafka.
-	sent orphan = true
-	// unhandled: it is dropped. The client's process or network is what hangs; it never got here.
-	unhandled orphan = false
-)
-
-// waitAt keeps the request at a gate. The connection reads one frame ahead meanwhile, so that a client that gives up is noticed.
-func (c *conn) waitAt(g *Gate, r *request, o orphan) error {
-	c.standing.Store(int32(r.key) + 1) // before the gate tells that somebody came, or a wait that looks then finds the client still busy
-	open, leave := g.enter(&Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body}, c.flight)
-	defer leave()
-	defer c.standing.Store(0)
-	defer c.rests()()
-	return c.waitFor(open, o)
-}
-
-// sleep waits for d of real time.
-func (c *conn) sleep(d time.Duration) error {
-	over := make(chan struct{})
-	t := time.AfterFunc(d, func() { close(over) })
-	defer t.Stop()
-	defer c.rests()()
-	return c.waitFor(over, sent)
-}
-
-func (c *conn) waitFor(ready <-chan struct{}, o orphan) error {
-	select {
-	case <-ready:
-		return nil
-	default:
-	}
-	var ahead chan frameOrError
-	if o == unhandled {
-		ahead = c.readAhead()
-	}
-	for {
-		select {
-		case <-ready:
-			return nil
-		case <-c.done:
-			return errClosed
-		case f := <-ahead:
-			ahead <- f // left for conn.next
-			if f.err != nil {
-				return f.err
-			}
-			ahead = nil
-		}
-	}
-}
-
-// groupsOf are the groups a request names.
-func groupsOf(req kmsg.Request) []string {
-	switch req := req.(type) {
-	case *kmsg.JoinGroupRequest:
-		return []string{req.Group}
-	case *kmsg.SyncGroupRequest:
-		return []string{req.Group}
-	case *kmsg.HeartbeatRequest:
-		return []string{req.Group}
-	case *kmsg.LeaveGroupRequest:
-		return []string{req.Group}
-	case *kmsg.OffsetCommitRequest:
-		return []string{req.Group}
-	case *kmsg.TxnOffsetCommitRequest:
-		return []string{req.Group}
-	case *kmsg.AddOffsetsToTxnRequest:
-		return []string{req.Group}
-	case *kmsg.OffsetDeleteRequest:
-		return []string{req.Group}
-	case *kmsg.ConsumerGroupHeartbeatRequest:
-		return []string{req.Group}
-	case *kmsg.ConsumerGroupDescribeRequest:
-		return req.Groups
-	case *kmsg.DescribeGroupsRequest:
-		return req.Groups
-	case *kmsg.DeleteGroupsRequest:
-		return req.Groups
-	case *kmsg.FindCoordinatorRequest:
-		if req.CoordinatorType != coordinatorGroup {
-			return nil
-		}
-		if req.Version < 4 {
-			return []string{req.CoordinatorKey}
-		}
-		return req.CoordinatorKeys
-	case *kmsg.OffsetFetchRequest:
-		if req.Version < 8 {
-			return []string{req.Group}
-		}
-		ids := make([]string, len(req.Groups))
-		for i, g := range req.Groups {
-			ids[i] = g.Group
-		}
-		return ids
-	}
-	return nil
-}
-
-// isGroupKey tells whether an API is group traffic: what a member of a group sends to its coordinator.
-func isGroupKey(k wire.Key) bool {
-	switch k {
-	case wire.JoinGroup, wire.SyncGroup, wire.Heartbeat, wire.LeaveGroup, wire.OffsetCommit, wire.OffsetFetch, wire.ConsumerGroupHeartbeat,
-		wire.TxnOffsetCommit:
-		return true
-	}
-	return false
-}
-
-// describeCall names a request for messages.
-func describeCall(c *Call) string {
-	s := fmt.Sprintf("%s v%d from %q", c.Key, c.Version, c.Client)
-	if g := groupsOf(c.Request); len(g) > 0 {
-		s += " for group " + strings.Join(g, ", ")
-	}
-	return s
-}
-
-// String names the request.
-func (c *Call) String() string { return describeCall(c) }

@@ -68,14 +68,19 @@ func (c *Cluster) ClientTraces() []*ClientTrace {
 
 // ClientsOf names some of those who sent requests, for messages.
 func ClientsOf(requests []RequestEntry) string {
-	var clients []string
-	for i := range requests {
-		if name := fmt.Sprintf("%q", requests[i].Client); !slices.Contains(clients, name) && len(clients) < 5 {
-			clients = append(clients, name)
-		}
-	}
+	clients := fewOf(requests, func(e *RequestEntry) string { return fmt.Sprintf("%q", e.Client) })
 	slices.Sort(clients)
 	return strings.Join(clients, ", ")
+}
+
+// fewOf are the first few different names in requests, without those that have none.
+func fewOf(requests []RequestEntry, name func(*RequestEntry) string) (few []string) {
+	for i := range requests {
+		if n := name(&requests[i]); n != "" && len(few) < 5 && !slices.Contains(few, n) {
+			few = append(few, n)
+		}
+	}
+	return few
 }
 
 // HasTopic tells whether there is a topic.
