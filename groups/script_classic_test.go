@@ -19,8 +19,11 @@ func (w *script) join() error {
 	req.MemberID = w.unalias(w.str("member", c.member))
 	req.InstanceID = w.instance()
 	req.ProtocolType = w.str("type", "consumer")
+	if reason, ok := w.arg("reason"); ok {
+		req.Reason = &reason
+	}
 	names := w.words("protocols")
-	if names == nil {
+	if names == nil && !w.has("no-protocols") {
 		names = []string{w.str("protocol", "range")}
 	}
 	metadata, given := w.arg("metadata")
@@ -88,6 +91,12 @@ func (w *script) sync() error {
 	req.InstanceID = w.instance()
 	if req.Version >= 5 {
 		req.ProtocolType, req.Protocol = kmsg.StringPtr(w.str("type", "consumer")), kmsg.StringPtr(w.str("protocol", "range"))
+		switch w.str("null", "") {
+		case "type":
+			req.ProtocolType = nil
+		case "protocol":
+			req.Protocol = nil
+		}
 	}
 	for _, a := range w.words("assign") {
 		name, partitions, _ := strings.Cut(a, ":")
@@ -125,10 +134,17 @@ func (w *script) leave() error {
 	if names == nil {
 		m := kmsg.NewLeaveGroupRequestMember()
 		m.MemberID, m.InstanceID = req.MemberID, w.instance()
+		if reason, ok := w.arg("reason"); ok {
+			m.Reason = &reason
+		}
 		req.Members = append(req.Members, m)
 	}
 	for _, name := range names {
 		m := kmsg.NewLeaveGroupRequestMember()
+		name, instance, static := strings.Cut(name, "@")
+		if static {
+			m.InstanceID = &instance
+		}
 		m.MemberID = w.unalias(name)
 		if other := w.clients[name]; other != nil {
 			m.MemberID = other.member

@@ -25,7 +25,7 @@ func (w *script) commit() error {
 			t.TopicID = topic.ID
 		}
 		p := kmsg.NewOffsetCommitRequestTopicPartition()
-		p.Partition, p.Offset = tp.partition, offsets[i]
+		p.Partition, p.Offset, p.LeaderEpoch = tp.partition, offsets[i], int32(w.number("epoch", -1))
 		if v, ok := w.arg("metadata"); ok {
 			p.Metadata = &v
 		}
@@ -52,7 +52,10 @@ func (w *script) txnCommit() error {
 		t := kmsg.NewTxnOffsetCommitRequestTopic()
 		t.Topic = tp.topic
 		p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
-		p.Partition, p.Offset = tp.partition, offsets[i]
+		p.Partition, p.Offset, p.LeaderEpoch = tp.partition, offsets[i], int32(w.number("epoch", -1))
+		if v, ok := w.arg("metadata"); ok {
+			p.Metadata = &v
+		}
 		t.Partitions = append(t.Partitions, p)
 		req.Topics = append(req.Topics, t)
 	}
@@ -87,7 +90,16 @@ func (w *script) fetch() error {
 		}
 		g.Topics = append(g.Topics, t)
 	}
-	req.Groups = append(req.Groups, g)
+	if req.Version < 8 {
+		req.Group = g.Group
+		for _, t := range g.Topics {
+			old := kmsg.NewOffsetFetchRequestTopic()
+			old.Topic, old.Partitions = t.Topic, t.Partitions
+			req.Topics = append(req.Topics, old)
+		}
+	} else {
+		req.Groups = append(req.Groups, g)
+	}
 	w.send(c, req)
 	return nil
 }

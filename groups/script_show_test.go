@@ -265,7 +265,21 @@ func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 		return out
 	case *kmsg.OffsetFetchResponse:
 		out := "OffsetFetch:"
-		for _, g := range r.Groups {
+		groups := r.Groups
+		if r.Version < 8 {
+			g := kmsg.NewOffsetFetchResponseGroup()
+			g.ErrorCode = r.ErrorCode
+			for _, old := range r.Topics {
+				t := kmsg.NewOffsetFetchResponseGroupTopic()
+				t.Topic = old.Topic
+				for _, p := range old.Partitions {
+					t.Partitions = append(t.Partitions, kmsg.OffsetFetchResponseGroupTopicPartition(p))
+				}
+				g.Topics = append(g.Topics, t)
+			}
+			groups = append(groups, g)
+		}
+		for _, g := range groups {
 			out += " " + code(g.ErrorCode)
 			for _, t := range g.Topics {
 				for _, p := range t.Partitions {

@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,6 +37,7 @@ func (w *script) describe() error {
 	req := kmsg.NewPtrDescribeGroupsRequest()
 	req.Version = int16(w.number("version", 6))
 	req.Groups = []string{w.d.CmdArgs[0].Key}
+	req.IncludeAuthorizedOperations = w.has("operations")
 	w.send(w.clientNamed("admin"), req)
 	return nil
 }
@@ -135,6 +137,34 @@ func (w *script) rebalance() error {
 	w.effects(fx)
 	w.effects(w.shard.Flush(w.now))
 	return err
+}
+
+func (w *script) readOnly() error {
+	w.shard.SetReadOnly(!w.has("off"))
+	return nil
+}
+
+// timers shows the timers as they would fire, save the clean-up.
+func (w *script) timers() error {
+	var all []Timer
+	w.shard.NextTimer(func(t Timer) bool {
+		all = append(all, t)
+		return false
+	})
+	slices.SortFunc(all, func(a, b Timer) int {
+		return cmp.Or(a.Deadline.Compare(b.Deadline), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Member, b.Member))
+	})
+	for _, t := range all {
+		waits := ""
+		if t.WaitsForClients {
+			waits = fmt.Sprintf(" awaits %v", w.shard.AwaitedBy(t))
+		}
+		if t.IO {
+			waits += " delays an answer"
+		}
+		w.printf("+%s %s%s%s%s", t.Deadline.Sub(w.start), t.Kind, suffix(" of group ", t.Group), suffix(" member ", t.Member), waits)
+	}
+	return nil
 }
 
 func (w *script) hold() error {

@@ -41,16 +41,16 @@ var scriptCommands = map[string]func(*script) error{
 	// topic foo [partitions=3]: creates or grows it. Without partitions: deletes it.
 	"topic": (*script).topic,
 	// join c1 [group=g] [protocol=range] [protocols=(range,sticky)] [topics=(foo)] [owned=(foo-0)|none] [metadata=text] [type=consumer] [version=9]
-	// [member=id] [instance=i] [session=10s] [rebalance=60s]: metadata is a subscription to topics unless it is given. A client that was answered
+	// [member=id] [instance=i] [session=10s] [rebalance=60s] [reason=text] [no-protocols]: metadata is a subscription to topics unless it is given. A client that was answered
 	// MEMBER_ID_REQUIRED must join again.
 	"join": (*script).join,
-	// sync c1 [group=g] [assign=(c1:foo-0, c2:foo-1+foo-2)] [generation=1] [member=id] [instance=i] [version=5]
+	// sync c1 [group=g] [assign=(c1:foo-0, c2:foo-1+foo-2)] [generation=1] [member=id] [instance=i] [version=5] [protocol=range] [type=consumer] [null=type|protocol]
 	"sync": (*script).sync,
 	// heartbeat c1 [group=g] [generation=1] [member=id] [instance=i] [version=4]
 	"heartbeat": (*script).heartbeat,
-	// leave c1 [group=g] [member=id] [instance=i] [version=5]; leave c1 members=(c1,c2): several at once
+	// leave c1 [group=g] [member=id] [instance=i] [version=5] [reason=text]; leave c1 members=(c1,c2@instance): several at once
 	"leave": (*script).leave,
-	// commit c1 [group=g] foo-0=42 [generation=1] [member=id] [instance=i] [version=9] [metadata=text] [retention=1m]; anonymous: without member and generation
+	// commit c1 [group=g] foo-0=42 [generation=1] [member=id] [instance=i] [version=9] [epoch=3] [metadata=text] [retention=1m]; anonymous: without member and generation
 	"commit": (*script).commit,
 	// txn-commit c1 [group=g] producer=7 foo-0=42 [anonymous]; end-txn producer=7 commit|abort
 	"txn-commit": (*script).txnCommit,
@@ -59,7 +59,7 @@ var scriptCommands = map[string]func(*script) error{
 	"fetch": (*script).fetch,
 	// delete-offsets c1 [group=g] foo-0
 	"delete-offsets": (*script).deleteOffsets,
-	// describe g; list; delete g
+	// describe g [operations]; list [states=(Empty)] [types=(classic)]; delete g
 	"describe": (*script).describe,
 	"list":     (*script).list,
 	"delete":   (*script).delete,
@@ -71,6 +71,10 @@ var scriptCommands = map[string]func(*script) error{
 	"evict":     (*script).evict,
 	"fence":     (*script).fence,
 	"rebalance": (*script).rebalance,
+	// read-only [off]: the log takes nothing
+	"read-only": (*script).readOnly,
+	// timers: those that run, and the members that each waits for
+	"timers": (*script).timers,
 	// hold JoinBarrier, release JoinBarrier
 	"hold":    (*script).hold,
 	"release": (*script).release,
