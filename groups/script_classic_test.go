@@ -38,8 +38,12 @@ func (w *script) join() error {
 		}
 	}
 	for _, name := range names {
+		name, topics, own := strings.Cut(name, ":")
 		p := kmsg.NewJoinGroupRequestProtocol()
 		p.Name, p.Metadata = name, []byte(metadata)
+		if own {
+			p.Metadata = subscriptionBytes(strings.Split(topics, "+"), nil)
+		}
 		req.Protocols = append(req.Protocols, p)
 	}
 	w.send(c, req)

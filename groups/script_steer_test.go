@@ -211,12 +211,16 @@ func (w *script) state() error {
 	}
 	w.printf("%s %s %q %s epoch %d assignor %q leader %q", st.ID, st.Protocol, st.Type, st.State, st.Epoch, st.Assignor, st.Leader)
 	for _, m := range st.Members {
+		session := "no session timer"
+		if !m.SessionDeadline.IsZero() {
+			session = fmt.Sprintf("session until +%s", m.SessionDeadline.Sub(w.start))
+		}
 		revoking := ""
 		if len(m.Revoking) > 0 {
 			revoking = " revoking " + showPartitions(m.Revoking)
 		}
-		w.printf("  %s of %s%s: %s, epoch %d, subscribed %v, owned %s%s, parked in %q, session until +%s", m.ID, m.ClientID,
-			suffix(" static ", m.InstanceID), m.State, m.Epoch, m.Subscribed, showPartitions(m.Owned), revoking, m.ParkedIn, m.SessionDeadline.Sub(w.start))
+		w.printf("  %s of %s%s: %s, epoch %d, subscribed %v, owned %s%s, parked in %q, %s, seen +%s", m.ID, m.ClientID,
+			suffix(" static ", m.InstanceID), m.State, m.Epoch, m.Subscribed, showPartitions(m.Owned), revoking, m.ParkedIn, session, m.LastHeartbeat.Sub(w.start))
 	}
 	for _, id := range st.PendingMembers {
 		w.printf("  pending %s", id)

@@ -41,7 +41,7 @@ var scriptCommands = map[string]func(*script) error{
 	// topic foo [partitions=3]: creates or grows it. Without partitions: deletes it.
 	"topic": (*script).topic,
 	// join c1 [group=g] [protocol=range] [protocols=(range,sticky)] [topics=(foo)] [owned=(foo-0)|none] [metadata=text] [type=consumer] [version=9]
-	// [member=id] [instance=i] [session=10s] [rebalance=60s] [reason=text] [no-protocols]: metadata is a subscription to topics unless it is given. A client that was answered
+	// [member=id] [instance=i] [session=10s] [rebalance=60s] [reason=text] [no-protocols]: metadata is a subscription to topics unless it is given; protocols=(range:foo,sticky:foo+bar) has topics for each. A client that was answered
 	// MEMBER_ID_REQUIRED must join again.
 	"join": (*script).join,
 	// sync c1 [group=g] [assign=(c1:foo-0, c2:foo-1+foo-2)] [generation=1] [member=id] [instance=i] [version=5] [protocol=range] [type=consumer] [null=type|protocol]
@@ -111,6 +111,7 @@ type script struct {
 	tickets  map[Ticket]*scriptClient
 	next     Ticket
 	clients  map[string]*scriptClient
+	sender   *scriptClient // of the request at work
 	aliases  []string // pairs for strings.NewReplacer: member id, alias
 	out      strings.Builder
 	said     time.Time // the last deadline printed
@@ -185,6 +186,9 @@ func (w *script) effects(fx Effects) {
 			w.alias(c, e.Member)
 			c.member = e.Member
 		}
+		if e.Kind == EventReplaced && w.sender != nil { // the event has the client id of the member's first client
+			w.alias(w.sender, e.Member)
+		}
 	}
 	for _, b := range fx.Batches {
 		by := ""
@@ -219,11 +223,13 @@ func (w *script) send(c *scriptClient, req kmsg.Request) {
 	t := w.next
 	w.tickets[t] = c
 	c.waiting = append(c.waiting, t)
+	w.sender = c
 	w.effects(w.shard.Handle(w.now, Command{
 		Ticket: t, Request: req,
 		Client: Client{ID: c.name, Host: scriptHost, Software: c.software, Principal: "User:ANONYMOUS", Connection: c.connection},
 	}))
 	w.effects(w.shard.Flush(w.now))
+	w.sender = nil
 	if w.tickets[t] != nil {
 		w.printf("%s waits", c.name)
 	}
