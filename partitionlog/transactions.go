@@ -1,6 +1,9 @@
 package partitionlog
 
-import "sort"
+import (
+	"math"
+	"sort"
+)
 
 // Verification stands for a question to the transaction coordinator under way. The zero value is no verification.
 type Verification uint64
@@ -88,12 +91,14 @@ type Marker struct {
 	Commit           bool
 	CoordinatorEpoch int32
 	// TransactionVersion is 2 when every end raises the epoch; then an epoch equal to the known one is refused unless nothing
-	// is open.
+	// is open, or there is no higher one. -1 is that of markers that a follower copies, which nobody may send.
 	TransactionVersion int16
 }
 
-// AppendMarker appends the control batch that ends a transaction (WriteTxnMarkers), even when none is open. Errors: 47 for an
-// old epoch, 52 for an old coordinator epoch.
+const unknownTransactionVersion = -1
+
+// AppendMarker appends the control batch that ends a transaction (WriteTxnMarkers), even when none is open. Errors: -1 for an
+// unknown transaction version, 47 for an old epoch, 52 for an old coordinator epoch.
 func (l *Log) AppendMarker(now int64, m Marker) (AppendResult, *AppendError) {
 	b := buildMarker(now, m)
 	b.setMaxTimestamp(l.cfg.TimestampType, now)
@@ -114,12 +119,15 @@ func (l *Log) AppendMarker(now int64, m Marker) (AppendResult, *AppendError) {
 }
 
 func (l *Log) checkMarker(m Marker) *AppendError {
-	p := l.producers[m.ProducerID]
-	if p == nil {
+	p, known := l.producers[m.ProducerID]
+	if !known {
 		p = &producer{epoch: noProducerEpoch, coordinatorEpoch: -1, txnFirst: -1}
 	}
+	old := m.ProducerEpoch < p.epoch
 	switch {
-	case m.ProducerEpoch < p.epoch, m.TransactionVersion >= 2 && m.ProducerEpoch == p.epoch && p.txnFirst >= 0:
+	case m.TransactionVersion == unknownTransactionVersion && !(known && old):
+		return refuse(CodeUnknownServerError, l.logStart, "a marker for producer %d has transaction version %d", m.ProducerID, m.TransactionVersion)
+	case old, m.TransactionVersion >= 2 && m.ProducerEpoch == p.epoch && p.txnFirst >= 0 && m.ProducerEpoch != math.MaxInt16:
 		return refuse(CodeInvalidProducerEpoch, l.logStart, "a marker for producer %d has epoch %d; the last one known is %d", m.ProducerID, m.ProducerEpoch, p.epoch)
 	case m.CoordinatorEpoch < p.coordinatorEpoch:
 		return refuse(CodeTxnCoordinatorFenced, l.logStart, "a marker for producer %d has coordinator epoch %d; the last one known is %d", m.ProducerID, m.CoordinatorEpoch, p.coordinatorEpoch)

@@ -1,6 +1,7 @@
 package partitionlog
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,6 +55,10 @@ func TestMarkerRefused(t *testing.T) {
 		{"version 2 with a raised epoch", Marker{ProducerEpoch: 4, TransactionVersion: 2, CoordinatorEpoch: 5}, 0},
 		{"a repeat with nothing open", Marker{ProducerEpoch: 4, TransactionVersion: 2, CoordinatorEpoch: 5}, 0},
 		{"an old coordinator", Marker{ProducerEpoch: 4, CoordinatorEpoch: 4}, CodeTxnCoordinatorFenced},
+		{"version -1, before the coordinator is looked at", Marker{ProducerEpoch: 4, CoordinatorEpoch: 4, TransactionVersion: -1}, CodeUnknownServerError},
+		{"version -1, after an old epoch", Marker{ProducerEpoch: 2, TransactionVersion: -1}, CodeInvalidProducerEpoch},
+		{"version -1, of a producer without state", Marker{ProducerID: 8, ProducerEpoch: -2, TransactionVersion: -1}, CodeUnknownServerError},
+		{"version -2 is as good as 0", Marker{ProducerEpoch: 4, CoordinatorEpoch: 4, TransactionVersion: -2}, CodeTxnCoordinatorFenced},
 		{"no epoch at all, of a producer without state", Marker{ProducerID: 8, ProducerEpoch: -2}, CodeInvalidProducerEpoch},
 		{"no coordinator at all, of a producer without state", Marker{ProducerID: 8, CoordinatorEpoch: -2}, CodeTxnCoordinatorFenced},
 	} {
@@ -69,6 +74,16 @@ func TestMarkerRefused(t *testing.T) {
 		require.Equal(t, tt.code, err.Code, tt.explanation)
 	}
 	require.Equal(t, int64(3), l.End())
+}
+
+// The last epoch there is can't be raised by the end of its transaction.
+func TestMarkerOfTheLastEpoch(t *testing.T) {
+	t.Parallel()
+	l := newTestLog()
+	mustTxn(t, l, transactional(t, 1, 7, math.MaxInt16, 0))
+	_, err := l.AppendMarker(t0, Marker{ProducerID: 7, ProducerEpoch: math.MaxInt16, TransactionVersion: 2})
+	require.Nil(t, err)
+	require.Empty(t, l.OpenTransactions())
 }
 
 func TestLastStableOffset(t *testing.T) {

@@ -272,11 +272,7 @@ func (r *request) writeTxnMarkers() (answer, error) {
 						}
 						code = wire.NotLeaderOrFollower
 						if p.state.Load().leader == r.node.id {
-							if marker.TransactionVersion == -1 && w.ProducerID >= 0 { // Kafka's mark of a version that nobody has told the log; where a producer is nobody it isn't asked for
-								code = wire.UnknownServerError
-							} else {
-								_, code = r.cluster.appendMarker(now, p, marker)
-							}
+							_, code = r.cluster.appendMarker(now, p, marker)
 						}
 					}
 					written.set(w.ProducerID, t.Topic, index, code)
