@@ -21,10 +21,12 @@ var settings = map[string]string{
 
 // startOurs starts the fakekafka that is compared. It says nothing of requests that it doesn't serve: their connections are
 // closed, which is a difference like any other.
-func startOurs() (*fakekafka.Cluster, error) {
+func startOurs(more map[string]string) (*fakekafka.Cluster, error) {
 	opts := []fakekafka.Option{fakekafka.KafkaTimings()}
-	for name, value := range settings {
-		opts = append(opts, fakekafka.Config(name, value))
+	for _, list := range []map[string]string{settings, more} {
+		for name, value := range list {
+			opts = append(opts, fakekafka.Config(name, value))
+		}
 	}
 	return fakekafka.New(opts...)
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"math/rand/v2"
+	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -38,7 +40,13 @@ type area struct {
 	spoil  int // percent of requests with fields set to something else
 	hurt   int // percent of frames that are damaged
 	odd    int // percent of odd values where fill invents one
+	// choose picks the API of the next request by what the brokers have told; nil: one of kinds by weight.
+	choose func(*gen) int16
+	pause  time.Duration // before some of the steps, in which what has a short timeout ends
 }
+
+// pausesAt tells whether a pause comes before the step.
+func (a *area) pausesAt(s step) bool { return a.pause > 0 && s.seed>>8%12 == 0 }
 
 // versions are the first and last version that Kafka serves, by API.
 type versions map[int16][2]int16
@@ -46,7 +54,7 @@ type versions map[int16][2]int16
 // request makes the step's request for one broker.
 func (a *area) request(s step, w *world, served versions) (kmsg.Request, []mutation) {
 	g := &gen{r: rand.New(rand.NewPCG(s.seed, 1)), w: w, odd: a.odd}
-	k := a.kindOf(g.r)
+	k := a.kindOf(g)
 	q := kmsg.RequestForKey(k.key)
 	g.key = k.key
 	span := served[k.key]
@@ -70,12 +78,16 @@ func (a *area) request(s step, w *world, served versions) (kmsg.Request, []mutat
 	return q, hurt
 }
 
-func (a *area) kindOf(r *rand.Rand) kind {
+func (a *area) kindOf(g *gen) kind {
+	if a.choose != nil {
+		key := a.choose(g)
+		return a.kinds[slices.IndexFunc(a.kinds, func(k kind) bool { return k.key == key })]
+	}
 	total := 0
 	for _, k := range a.kinds {
 		total += k.weight
 	}
-	n := r.IntN(total)
+	n := g.r.IntN(total)
 	for _, k := range a.kinds {
 		if n -= k.weight; n < 0 {
 			return k
@@ -95,7 +107,8 @@ type gen struct {
 	r   *rand.Rand
 	w   *world
 	odd int
-	key int16 // the API
+	key int16   // the API
+	who *member // whose turn it is, where an area chooses one
 }
 
 // percent is true n times of a hundred.

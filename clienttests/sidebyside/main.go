@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ type options struct {
 	n, steps    int
 	limit       time.Duration
 	verbose     bool
+	minSession  int32 // that Kafka lets a classic member have, in milliseconds
 }
 
 func parse(args []string) (o options, err error) {
@@ -73,8 +75,15 @@ func run(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	times, err := settingsOf(o.kafka)
+	if err != nil {
+		return err
+	}
+	if min, err := strconv.Atoi(times["group.min.session.timeout.ms"]); err == nil {
+		o.minSession = int32(min)
+	}
 	if o.ours == "" {
-		k, err := startOurs()
+		k, err := startOurs(times)
 		if err != nil {
 			return err
 		}

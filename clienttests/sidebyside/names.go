@@ -60,7 +60,13 @@ func (s *names) peek(n *node) string {
 		if n.id == "" {
 			return n.text
 		}
-		return s.of[n.id+n.text]
+		if name := s.of[n.id+n.text]; name != "" {
+			return name
+		}
+		if at := idAtEnd.FindStringIndex(strings.Trim(n.text, `"`)); at != nil {
+			return n.text[:at[0]+1] // whose it is
+		}
+		return ""
 	}
 	var b strings.Builder
 	for _, k := range n.kids() {

@@ -79,6 +79,7 @@ func (r *runner) once(seed uint64, steps []step, trace func(string)) (*differenc
 		return nil, err
 	}
 	defer ours.close()
+	kafka.world.minSession, ours.world.minSession = r.minSession, r.minSession
 	s := &session{area: r.area, served: r.served, kafka: kafka, ours: ours, trace: trace, known: map[string]int{}}
 	d, err := s.run(steps)
 	s.cleanUp()

@@ -75,7 +75,16 @@ func (s *session) run(steps []step) (*difference, error) {
 	}
 	s.trace = trace
 	for i, st := range steps {
-		d, err := s.step(st)
+		var d *difference
+		var err error
+		if s.area.pausesAt(st) {
+			s.sayText(fmt.Sprintf("a pause of %v", s.area.pause))
+			time.Sleep(s.area.pause)
+			d, err = s.collect()
+		}
+		if d == nil && err == nil {
+			d, err = s.step(st)
+		}
 		if d == nil && err == nil {
 			d, err = s.collect()
 		}
@@ -97,7 +106,9 @@ func (s *session) step(st step) (*difference, error) {
 		}
 		at = (at + 1) % connections
 	}
-	if s.parked[at] != nil { // all wait: one gives up
+	if p := s.parked[at]; p != nil { // all wait: one gives up
+		s.kafka.world.givesUp(p.kafka)
+		s.ours.world.givesUp(p.ours)
 		if err := s.redial(at); err != nil {
 			return nil, err
 		}
@@ -124,6 +135,8 @@ func (s *session) ask(at int, qk, qo kmsg.Request, hurt []mutation) (*difference
 	if waits && k.what == silent && o.what == silent {
 		s.say(qk, hurt, "waits")
 		s.parked[at] = &parkedRequest{qk, qo}
+		s.kafka.world.asks(qk)
+		s.ours.world.asks(qo)
 		return nil, nil
 	}
 	namesK, namesO := s.kafka.names.clone(), s.ours.names.clone()
@@ -253,5 +266,11 @@ func (s *session) say(q kmsg.Request, hurt []mutation, answer string) {
 	for _, m := range hurt {
 		text += "; " + m.text
 	}
-	s.trace(strings.ReplaceAll(fmt.Sprintf("%s\n    -> %s", short(text), short(answer)), s.kafka.world.prefix, "~"))
+	s.sayText(fmt.Sprintf("%s\n    -> %s", short(text), short(answer)))
+}
+
+func (s *session) sayText(text string) {
+	if s.trace != nil {
+		s.trace(strings.ReplaceAll(text, s.kafka.world.prefix, "~"))
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ type world struct {
 	session   struct{ id, epoch int32 }
 	made      map[string]bool // topics, whether they are there or not
 	deleted   map[string]bool // topics
+	// minSession is the shortest session that a classic member may have, in milliseconds.
+	minSession int32
 }
 
 // member is a group's member of either protocol.
@@ -26,6 +29,9 @@ type member struct {
 	id       string
 	instance *string
 	epoch    int32                                     // or generation
+	phase    phase                                     // of a classic one
+	leads    bool                                      // a classic group
+	protocol *string                                   // of a classic group
 	topics   []kmsg.ConsumerGroupHeartbeatRequestTopic // that it was last assigned
 }
 
@@ -72,6 +78,29 @@ func (w *world) learn(request kmsg.Request, response kmsg.Response) {
 	case *kmsg.JoinGroupResponse:
 		q := request.(*kmsg.JoinGroupRequest)
 		w.joined(q.Group, a.MemberID, q.InstanceID, a.Generation)
+		w.hears(q.Group, cmp.Or(a.MemberID, q.MemberID), a.ErrorCode, joined)
+		for _, m := range w.members[q.Group] {
+			if m.id == a.MemberID && a.ErrorCode == 0 {
+				m.leads, m.protocol = a.LeaderID == m.id, a.Protocol
+			}
+		}
+	case *kmsg.SyncGroupResponse:
+		q := request.(*kmsg.SyncGroupRequest)
+		w.hears(q.Group, q.MemberID, a.ErrorCode, synced)
+	case *kmsg.HeartbeatResponse:
+		if q := request.(*kmsg.HeartbeatRequest); a.ErrorCode != 0 {
+			w.hears(q.Group, q.MemberID, a.ErrorCode, synced)
+		}
+	case *kmsg.LeaveGroupResponse:
+		q := request.(*kmsg.LeaveGroupRequest)
+		if a.ErrorCode == 0 && q.Version < 3 {
+			w.turns(q.Group, q.MemberID, gone)
+		}
+		for _, m := range a.Members {
+			if m.ErrorCode == 0 {
+				w.turns(q.Group, m.MemberID, gone)
+			}
+		}
 	case *kmsg.ConsumerGroupHeartbeatResponse:
 		w.heartbeat(request.(*kmsg.ConsumerGroupHeartbeatRequest), a)
 	case *kmsg.InitProducerIDResponse:
