@@ -225,7 +225,7 @@ func (m *classicMember) matches(protocols []kmsg.JoinGroupRequestProtocol) bool 
 	})
 }
 
-// shown is how events name a member.
+// event is one of the member, named as events name members.
 func (m *classicMember) event(g *group, kind EventKind) Event {
 	e := Event{Group: g.id, Kind: kind, Member: m.id, ClientID: m.clientID}
 	if g.classic != nil {
@@ -235,14 +235,6 @@ func (m *classicMember) event(g *group, kind EventKind) Event {
 		e.InstanceID = *m.instanceID
 	}
 	return e
-}
-
-// leaderEvent is an event of the group's leader.
-func (c *classicGroup) leaderEvent(g *group, kind EventKind) Event {
-	if m := c.members[c.leader]; m != nil {
-		return m.event(g, kind)
-	}
-	return Event{Group: g.id, Kind: kind, Member: c.leader, Epoch: c.generation}
 }
 
 // insert adds a member.
@@ -259,7 +251,6 @@ func (c *classicGroup) insert(m *classicMember, protocolType string) {
 		c.static[*m.instanceID] = m.id
 	}
 	c.count(m, 1)
-	delete(c.pending, m.id)
 }
 
 // count adds the member to those that support its protocols, or takes it from them. A name listed twice counts twice, as in Kafka, where it

@@ -191,7 +191,6 @@ func (s *Shard) joinExistingMember(g *group, c Command, req *kmsg.JoinGroupReque
 			// The member missed the answer of its join: it gets it again.
 			s.readmit(group, m)
 			s.reply(c.Ticket, group.joined(req, m))
-			m.uninformed = true
 			return
 		}
 		why = m.named() + " joined again with other metadata"

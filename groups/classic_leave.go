@@ -87,9 +87,6 @@ func (s *Shard) leave(g *group, entry kmsg.LeaveGroupRequestMember) (code int16,
 		// An admin may remove a static member by its instance id alone.
 		id = c.static[*entry.InstanceID]
 	}
-	if id == "" {
-		return errUnknownMemberID, ""
-	}
 	if _, pending := c.pending[id]; pending {
 		s.forgetPending(c, id)
 		s.emit(Event{Group: g.id, Kind: EventLeft, Member: id, Epoch: c.generation, Cause: "a member id that had not joined yet"})

@@ -57,9 +57,6 @@ func (s *Shard) applyClassicGroup(r Record) {
 		s.adoptClassic(g, value)
 		return
 	}
-	if g.classic == nil {
-		s.newClassicGroup(g)
-	}
 	g.classic.synced = &value
 	for _, vm := range value.Members {
 		if m := g.classic.members[vm.ID]; m != nil {
@@ -69,9 +66,8 @@ func (s *Shard) applyClassicGroup(r Record) {
 }
 
 // adoptClassic makes the group what a record says: Stable with the record's members, each supporting just the recorded protocol, or
-// Empty. No timer runs yet. It is what a restart knows of a group, and how a consumer group becomes a classic one.
-func (s *Shard) adoptClassic(g *group, value records.GroupValue) *classicGroup {
-	s.discardClassic(g)
+// Empty. No timer runs yet. It is what a restart knows of a group.
+func (s *Shard) adoptClassic(g *group, value records.GroupValue) {
 	c := s.newClassicGroup(g)
 	c.synced = &value
 	c.generation, c.protocolType, c.protocol = value.Generation, value.ProtocolType, value.Protocol
@@ -101,7 +97,6 @@ func (s *Shard) adoptClassic(g *group, value records.GroupValue) *classicGroup {
 		c.state = classicStable
 	}
 	c.findSubscribed()
-	return c
 }
 
 // classicLoaded starts the timers of a group that was replayed. A group with too many members begins a rebalance.
@@ -128,7 +123,6 @@ func (s *Shard) classicUnload(g *group) {
 			m.sync = nil
 		}
 	}
-	s.stopClassicTimers(c)
 }
 
 // groupRecord is the group as it stands, with the assignments by member id.

@@ -51,3 +51,50 @@ func TestLoadedWithoutStateTime(t *testing.T) {
 	}
 	require.Empty(t, s.GroupIDs())
 }
+
+// A record may have members and no protocol: they are in the group, offer nothing, and can be talked to.
+func TestLoadedWithoutProtocol(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	value := records.GroupValue{ProtocolType: "consumer", Generation: 7, StateTime: -1, Members: []records.GroupMember{
+		{ID: "a", InstanceID: kmsg.StringPtr("one"), ClientID: "a", ClientHost: "/", RebalanceTimeout: 20_000, SessionTimeout: 20_000},
+	}}
+	s := NewShard(DefaultConfig(), Deps{})
+	s.Replay(0, Record{Key: records.GroupKey{Group: "g"}.Append(nil), Value: value.Append(nil)}, -1)
+	s.Loaded(start)
+	state, ok := s.State("g")
+	require.True(t, ok)
+	require.Equal(t, "Stable", state.State)
+	require.Empty(t, state.Assignor)
+
+	beat := kmsg.NewPtrHeartbeatRequest()
+	beat.Version, beat.Group, beat.MemberID, beat.Generation = 4, "g", "a", 7
+	require.Equal(t, errNone, s.Handle(start, Command{Ticket: 1, Request: beat}).Replies[0].Response.(*kmsg.HeartbeatResponse).ErrorCode)
+	for _, id := range []string{"a", ""} {
+		join := kmsg.NewPtrJoinGroupRequest()
+		join.Version, join.Group, join.MemberID, join.InstanceID, join.ProtocolType = 9, "g", id, kmsg.StringPtr("one"), "consumer"
+		join.SessionTimeoutMillis = 6_000
+		join.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range"}}
+		require.Equal(t, errInconsistentGroupProtocol, s.Handle(start, Command{Ticket: 2, Request: join}).Replies[0].Response.(*kmsg.JoinGroupResponse).ErrorCode)
+	}
+}
+
+// A record that can't be read is passed over: what the group was before, it stays.
+func TestUnreadableGroupRecords(t *testing.T) {
+	t.Parallel()
+	s := NewShard(DefaultConfig(), Deps{})
+	key := records.GroupKey{Group: "g"}.Append(nil)
+	value := records.GroupValue{ProtocolType: "consumer", Generation: 7, StateTime: -1}.Append(nil)
+	s.Replay(0, Record{Key: key[:len(key)-1], Value: value}, -1)
+	s.Replay(1, Record{Key: key, Value: value[:len(value)-1]}, -1)
+	require.Empty(t, s.GroupIDs())
+	s.Replay(2, Record{Key: key, Value: value}, -1)
+	require.Equal(t, []string{"g"}, s.GroupIDs())
+	s.Replay(3, Record{Key: key, Value: value[:3]}, -1)
+	epoch, ok := s.Epoch("g")
+	require.True(t, ok)
+	require.Equal(t, int32(7), epoch)
+	s.Replay(4, Record{Key: key}, -1)
+	s.Replay(5, Record{Key: key}, -1)
+	require.Empty(t, s.GroupIDs())
+}

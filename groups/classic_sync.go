@@ -113,7 +113,7 @@ func (s *Shard) leaderSynced(g *group, req *kmsg.SyncGroupRequest) {
 	}
 	s.write(record) // sets the members' assignments
 	s.become(c, classicStable)
-	s.emit(c.leaderEvent(g, EventStable).because("the leader's assignment is stored"))
+	s.emit(c.members[c.leader].event(g, EventStable).because("the leader's assignment is stored"))
 	s.beginSecondRound(g)
 	s.admitWaiting(g)
 	s.answerSyncs(g, errNone)
