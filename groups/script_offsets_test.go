@@ -29,7 +29,16 @@ func (w *script) commit() error {
 		if v, ok := w.arg("metadata"); ok {
 			p.Metadata = &v
 		}
+		if last := len(req.Topics) - 1; w.has("grouped") && last >= 0 && req.Topics[last].Topic == tp.topic {
+			req.Topics[last].Partitions = append(req.Topics[last].Partitions, p)
+			continue
+		}
 		t.Partitions = append(t.Partitions, p)
+		req.Topics = append(req.Topics, t)
+	}
+	for _, name := range w.words("no-partitions") {
+		t := kmsg.NewOffsetCommitRequestTopic()
+		t.Topic = name
 		req.Topics = append(req.Topics, t)
 	}
 	w.send(c, req)
@@ -56,10 +65,19 @@ func (w *script) txnCommit() error {
 		if v, ok := w.arg("metadata"); ok {
 			p.Metadata = &v
 		}
+		if last := len(req.Topics) - 1; w.has("grouped") && last >= 0 && req.Topics[last].Topic == tp.topic {
+			req.Topics[last].Partitions = append(req.Topics[last].Partitions, p)
+			continue
+		}
 		t.Partitions = append(t.Partitions, p)
 		req.Topics = append(req.Topics, t)
 	}
-	w.send(c, req)
+	cmd := w.command(c, req)
+	if w.has("verify") {
+		code := int16(w.number("verify", 0))
+		cmd.Verify = func() int16 { return code }
+	}
+	w.handle(c, cmd)
 	return nil
 }
 
@@ -81,6 +99,9 @@ func (w *script) fetch() error {
 		id := w.unalias(w.str("member", c.member))
 		g.MemberID, g.MemberEpoch = &id, int32(w.number("generation", int(c.gen)))
 	}
+	if w.has("no-topics") {
+		g.Topics = []kmsg.OffsetFetchRequestGroupTopic{}
+	}
 	keys, _ := w.partitions()
 	for _, tp := range keys {
 		t := kmsg.NewOffsetFetchRequestGroupTopic()
@@ -88,10 +109,17 @@ func (w *script) fetch() error {
 		if topic, ok := w.meta.Topic(tp.topic); ok {
 			t.TopicID = topic.ID
 		}
+		if last := len(g.Topics) - 1; w.has("grouped") && last >= 0 && g.Topics[last].Topic == tp.topic {
+			g.Topics[last].Partitions = append(g.Topics[last].Partitions, tp.partition)
+			continue
+		}
 		g.Topics = append(g.Topics, t)
 	}
 	if req.Version < 8 {
 		req.Group = g.Group
+		if g.Topics != nil {
+			req.Topics = []kmsg.OffsetFetchRequestTopic{}
+		}
 		for _, t := range g.Topics {
 			old := kmsg.NewOffsetFetchRequestTopic()
 			old.Topic, old.Partitions = t.Topic, t.Partitions
@@ -99,6 +127,10 @@ func (w *script) fetch() error {
 		}
 	} else {
 		req.Groups = append(req.Groups, g)
+		for _, other := range w.words("and") { // the same of other groups
+			g.Group = other
+			req.Groups = append(req.Groups, g)
+		}
 	}
 	w.send(c, req)
 	return nil
@@ -114,7 +146,16 @@ func (w *script) deleteOffsets() error {
 		t.Topic = tp.topic
 		p := kmsg.NewOffsetDeleteRequestTopicPartition()
 		p.Partition = tp.partition
+		if last := len(req.Topics) - 1; w.has("grouped") && last >= 0 && req.Topics[last].Topic == tp.topic {
+			req.Topics[last].Partitions = append(req.Topics[last].Partitions, p)
+			continue
+		}
 		t.Partitions = append(t.Partitions, p)
+		req.Topics = append(req.Topics, t)
+	}
+	for _, name := range w.words("no-partitions") {
+		t := kmsg.NewOffsetDeleteRequestTopic()
+		t.Topic = name
 		req.Topics = append(req.Topics, t)
 	}
 	w.send(c, req)

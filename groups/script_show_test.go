@@ -157,6 +157,9 @@ func showLeaderEpoch(epoch int32) string {
 	return fmt.Sprintf("@%d", epoch)
 }
 
+// showTopicID shows the id of one of the script's topics by its first byte.
+func showTopicID(id assignors.TopicID) string { return fmt.Sprintf("t%d", id[0]) }
+
 // showSubscription shows a member's metadata: the topics, or the bytes where it is no subscription.
 func showSubscription(b []byte) string {
 	if topics, err := subscribedTopics(b); err == nil {
@@ -189,7 +192,7 @@ func code(c int16) string {
 		errInvalidSessionTimeout: "INVALID_SESSION_TIMEOUT", errRebalanceInProgress: "REBALANCE_IN_PROGRESS", errNonEmptyGroup: "NON_EMPTY_GROUP",
 		errGroupIDNotFound: "GROUP_ID_NOT_FOUND", errMemberIDRequired: "MEMBER_ID_REQUIRED", errGroupMaxSizeReached: "GROUP_MAX_SIZE_REACHED",
 		errFencedInstanceID: "FENCED_INSTANCE_ID", errGroupSubscribedToTopic: "GROUP_SUBSCRIBED_TO_TOPIC", errUnstableOffsetCommit: "UNSTABLE_OFFSET_COMMIT",
-		errUnknownTopicID: "UNKNOWN_TOPIC_ID", errInvalidRegularExpression: "INVALID_REGULAR_EXPRESSION", errStaleMemberEpoch: "STALE_MEMBER_EPOCH", errUnsupportedAssignor: "UNSUPPORTED_ASSIGNOR", errUnreleasedInstanceID: "UNRELEASED_INSTANCE_ID", errFencedMemberEpoch: "FENCED_MEMBER_EPOCH", errInvalidRequest: "INVALID_REQUEST", errUnsupportedVersion: "UNSUPPORTED_VERSION",
+		errUnknownTopicID: "UNKNOWN_TOPIC_ID", errInvalidRegularExpression: "INVALID_REGULAR_EXPRESSION", errStaleMemberEpoch: "STALE_MEMBER_EPOCH", errUnsupportedAssignor: "UNSUPPORTED_ASSIGNOR", errUnreleasedInstanceID: "UNRELEASED_INSTANCE_ID", errFencedMemberEpoch: "FENCED_MEMBER_EPOCH", errInvalidRequest: "INVALID_REQUEST", errTopicAuthorizationFailed: "TOPIC_AUTHORIZATION_FAILED", errUnsupportedVersion: "UNSUPPORTED_VERSION",
 	}
 	if name, ok := names[c]; ok {
 		return name
@@ -253,6 +256,12 @@ func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 			for _, p := range t.Partitions {
 				out += fmt.Sprintf(" %s-%d %s", t.Topic, p.Partition, code(p.ErrorCode))
 			}
+			if r.Version >= 10 {
+				out += fmt.Sprintf(" under %s", showTopicID(t.TopicID))
+			}
+			if len(t.Partitions) == 0 {
+				out += " no partition of " + t.Topic
+			}
 		}
 		return out
 	case *kmsg.TxnOffsetCommitResponse:
@@ -266,7 +275,7 @@ func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 	case *kmsg.OffsetFetchResponse:
 		out := "OffsetFetch:"
 		groups := r.Groups
-		if r.Version < 8 {
+		if r.Version < 8 { // as one of later versions
 			g := kmsg.NewOffsetFetchResponseGroup()
 			g.ErrorCode = r.ErrorCode
 			for _, old := range r.Topics {
@@ -280,8 +289,11 @@ func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 			groups = append(groups, g)
 		}
 		for _, g := range groups {
-			out += " " + code(g.ErrorCode)
+			out += suffix(" ", strings.TrimPrefix(g.Group, "g")) + " " + code(g.ErrorCode)
 			for _, t := range g.Topics {
+				if r.Version >= 10 {
+					out += fmt.Sprintf("; under %s", showTopicID(t.TopicID))
+				}
 				for _, p := range t.Partitions {
 					out += fmt.Sprintf("; %s-%d %d%s%s", t.Topic, p.Partition, p.Offset, showLeaderEpoch(p.LeaderEpoch), suffix(" ", orNone(p.Metadata)))
 					if p.ErrorCode != errNone {
@@ -296,6 +308,9 @@ func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 		for _, t := range r.Topics {
 			for _, p := range t.Partitions {
 				out += fmt.Sprintf("; %s-%d %s", t.Topic, p.Partition, code(p.ErrorCode))
+			}
+			if len(t.Partitions) == 0 {
+				out += "; no partition of " + t.Topic
 			}
 		}
 		return out

@@ -36,8 +36,12 @@ func (w *script) topic() error {
 func (w *script) describe() error {
 	req := kmsg.NewPtrDescribeGroupsRequest()
 	req.Version = int16(w.number("version", 6))
-	req.Groups = []string{w.d.CmdArgs[0].Key}
 	req.IncludeAuthorizedOperations = w.has("operations")
+	for _, a := range w.d.CmdArgs {
+		if a.Key != "version" && a.Key != "operations" {
+			req.Groups = append(req.Groups, a.Key)
+		}
+	}
 	w.send(w.clientNamed("admin"), req)
 	return nil
 }

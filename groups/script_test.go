@@ -50,16 +50,17 @@ var scriptCommands = map[string]func(*script) error{
 	"heartbeat": (*script).heartbeat,
 	// leave c1 [group=g] [member=id] [instance=i] [version=5] [reason=text]; leave c1 members=(c1,c2@instance): several at once
 	"leave": (*script).leave,
-	// commit c1 [group=g] foo-0=42 [generation=1] [member=id] [instance=i] [version=9] [epoch=3] [metadata=text] [retention=1m]; anonymous: without member and generation
+	// commit c1 [group=g] foo-0=42 [generation=1] [member=id] [instance=i] [version=9] [epoch=3] [metadata=text] [retention=1m] [grouped] [no-partitions=(bar)]; anonymous: without member and generation,
+	// grouped: partitions of one topic in one entry
 	"commit": (*script).commit,
-	// txn-commit c1 [group=g] producer=7 foo-0=42 [anonymous]; end-txn producer=7 commit|abort
+	// txn-commit c1 [group=g] producer=7 foo-0=42 [anonymous] [epoch=3] [metadata=text] [grouped] [verify=48]: what the transaction coordinator says; end-txn producer=7 commit|abort
 	"txn-commit": (*script).txnCommit,
 	"end-txn":    (*script).endTxn,
-	// fetch c1 [group=g] [foo-0 foo-1] [stable] [version=9] [as-member [generation=2] [member=id]]: without partitions all of them
+	// fetch c1 [group=g] [foo-0 foo-1] [stable] [version=9] [as-member [generation=2] [member=id]] [no-topics] [grouped] [and=(h,i)]: without partitions all of them, with no-topics none
 	"fetch": (*script).fetch,
-	// delete-offsets c1 [group=g] foo-0
+	// delete-offsets c1 [group=g] foo-0 [grouped] [no-partitions=(bar)]
 	"delete-offsets": (*script).deleteOffsets,
-	// describe g [operations]; list [states=(Empty)] [types=(classic)]; delete g
+	// describe g [h] [operations] [version=6]; list [states=(Empty)] [types=(classic)]; delete g
 	"describe": (*script).describe,
 	"list":     (*script).list,
 	"delete":   (*script).delete,
@@ -112,7 +113,7 @@ type script struct {
 	next     Ticket
 	clients  map[string]*scriptClient
 	sender   *scriptClient // of the request at work
-	aliases  []string // pairs for strings.NewReplacer: member id, alias
+	aliases  []string      // pairs for strings.NewReplacer: member id, alias
 	out      strings.Builder
 	said     time.Time // the last deadline printed
 }
@@ -218,19 +219,25 @@ func (w *script) effects(fx Effects) {
 }
 
 // send hands a request in for a client and flushes.
-func (w *script) send(c *scriptClient, req kmsg.Request) {
+func (w *script) send(c *scriptClient, req kmsg.Request) { w.handle(c, w.command(c, req)) }
+
+// command is a client's request.
+func (w *script) command(c *scriptClient, req kmsg.Request) Command {
 	w.next++
-	t := w.next
-	w.tickets[t] = c
-	c.waiting = append(c.waiting, t)
-	w.sender = c
-	w.effects(w.shard.Handle(w.now, Command{
-		Ticket: t, Request: req,
+	return Command{
+		Ticket: w.next, Request: req,
 		Client: Client{ID: c.name, Host: scriptHost, Software: c.software, Principal: "User:ANONYMOUS", Connection: c.connection},
-	}))
+	}
+}
+
+func (w *script) handle(c *scriptClient, cmd Command) {
+	w.tickets[cmd.Ticket] = c
+	c.waiting = append(c.waiting, cmd.Ticket)
+	w.sender = c
+	w.effects(w.shard.Handle(w.now, cmd))
 	w.effects(w.shard.Flush(w.now))
 	w.sender = nil
-	if w.tickets[t] != nil {
+	if w.tickets[cmd.Ticket] != nil {
 		w.printf("%s waits", c.name)
 	}
 }
