@@ -27,7 +27,7 @@ func (s *Shard) leaveGroup(c Command, req *kmsg.LeaveGroupRequest) {
 	g := s.groups[req.Group]
 	switch {
 	case g != nil && g.consumer != nil:
-		codes = s.leaveConsumerGroup(g, req, leaving)
+		codes, decided = s.leaveConsumerGroup(g, leaving)
 	case g == nil || g.classic == nil:
 		codes = make([]int16, len(leaving))
 		for i := range codes {
@@ -39,7 +39,7 @@ func (s *Shard) leaveGroup(c Command, req *kmsg.LeaveGroupRequest) {
 	switch {
 	case s.readOnly && len(s.fx.Batches) > written: // the member has left all the same
 		resp.ErrorCode = errCoordinatorNotAvailable
-	case !decided: // the same
+	case !decided: // the same, but for a consumer group
 		resp.ErrorCode = errUnknownServerError
 	case req.Version < 3:
 		resp.ErrorCode = codes[0]

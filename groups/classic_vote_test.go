@@ -41,7 +41,7 @@ func TestProtocolNamedTwice(t *testing.T) {
 }
 
 // A log may hold a member of the classic protocol that names no protocol. When it is the last one of its consumer group, the group becomes a
-// classic one, in which nobody can vote.
+// classic one, in which nobody can vote: Kafka refuses to let it leave. Where nobody asked, as here for an eviction, there is a group all the same.
 func TestVoteWithoutProtocols(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_700_000_000, 0)
@@ -57,9 +57,17 @@ func TestVoteWithoutProtocols(t *testing.T) {
 		s.Replay(int64(i), r, -1)
 	}
 	s.Loaded(now)
-	s.Handle(now, Command{Ticket: 1, Client: Client{ID: "c"}, Request: &kmsg.ConsumerGroupHeartbeatRequest{Version: 1, Group: "g", MemberID: "last", MemberEpoch: -1}})
+	fx := s.Handle(now, Command{Ticket: 1, Client: Client{ID: "c"}, Request: &kmsg.ConsumerGroupHeartbeatRequest{Version: 1, Group: "g", MemberID: "last", MemberEpoch: -1}})
 	s.Flush(now)
+	require.Equal(t, errUnknownServerError, fx.Replies[0].Response.(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode)
 	state, ok := s.State("g")
+	require.True(t, ok)
+	require.Equal(t, "consumer", state.Protocol)
+	require.Len(t, state.Members, 2)
+
+	_, err := s.Evict(now, "g", "last", "")
+	require.NoError(t, err)
+	state, ok = s.State("g")
 	require.True(t, ok)
 	require.Equal(t, "classic", state.Protocol)
 	require.Len(t, state.Members, 1)

@@ -332,10 +332,11 @@ func (s *Shard) tellToRejoin(g *consumerGroup, m *consumerMember) {
 	s.awaitRejoin(g, m)
 }
 
-// leaveConsumerGroup is LeaveGroup: the code of each entry, in order. All that can leave do so in one step.
-func (s *Shard) leaveConsumerGroup(group *group, req *kmsg.LeaveGroupRequest, members []kmsg.LeaveGroupRequestMember) []int16 {
+// leaveConsumerGroup is LeaveGroup: the code of each entry, in order. All that can leave do so in one step. decided is false where they can't, since
+// the group can't become a classic one.
+func (s *Shard) leaveConsumerGroup(group *group, members []kmsg.LeaveGroupRequestMember) (codes []int16, decided bool) {
 	g := group.consumer
-	codes := make([]int16, len(members))
+	codes = make([]int16, len(members))
 	var leaving []*consumerMember
 	for i, entry := range members {
 		m := g.members[entry.MemberID]
@@ -354,8 +355,5 @@ func (s *Shard) leaveConsumerGroup(group *group, req *kmsg.LeaveGroupRequest, me
 			leaving = append(leaving, m)
 		}
 	}
-	if len(leaving) > 0 {
-		s.removeMembers(group, leaving, EventLeft, "left by LeaveGroup")
-	}
-	return codes
+	return codes, len(leaving) == 0 || s.leaveByRequest(group, leaving, "left by LeaveGroup") == nil
 }

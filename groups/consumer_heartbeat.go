@@ -273,8 +273,8 @@ func (s *Shard) consumerLeave(c Command, req *kmsg.ConsumerGroupHeartbeatRequest
 	}
 	if req.MemberEpoch == epochLeaveStatic {
 		s.goAway(cg, m)
-	} else {
-		s.removeMembers(g, []*consumerMember{m}, EventLeft, "left")
+	} else if r := s.leaveByRequest(g, []*consumerMember{m}, "left"); r != nil {
+		return refused(r)
 	}
 	resp := req.ResponseKind().(*kmsg.ConsumerGroupHeartbeatResponse)
 	resp.MemberID, resp.MemberEpoch = kmsg.StringPtr(req.MemberID), req.MemberEpoch

@@ -243,6 +243,35 @@ func (s *Shard) mayDowngradeFor(g *consumerGroup, replaced *consumerMember) bool
 		s.downgradeAllowed() && len(g.members) <= s.cfg.MaxSize
 }
 
+// canVote says whether the classic members that stay when these go could choose a protocol (classicGroup.vote). Where they couldn't, Kafka fails at the
+// downgrade, and with it the request that asked for it.
+func (g *consumerGroup) canVote(leaving []*consumerMember) bool {
+	supported, stay := make(map[string]int), 0
+	for _, m := range g.members {
+		if m.usesClassic() && !slices.Contains(leaving, m) {
+			stay++
+			for _, p := range m.classic.Protocols {
+				supported[p.Name]++
+			}
+		}
+	}
+	for _, n := range supported {
+		if n == stay {
+			return true
+		}
+	}
+	return false
+}
+
+// leaveByRequest is removeMembers for those who ask for it.
+func (s *Shard) leaveByRequest(group *group, members []*consumerMember, cause string) *refusal {
+	if g := group.consumer; s.mayDowngrade(g, members) && !g.canVote(members) {
+		return broken("no protocol of the classic members that stay can be chosen: each that all support stands twice in a list of theirs")
+	}
+	s.removeMembers(group, members, EventLeft, cause)
+	return nil
+}
+
 // downgrade makes the group a classic one: its generation is the group's epoch of before the step, its assignments are the targets. joining is a
 // classic static member that took another's place in this step; it comes last. After a removal a rebalance begins at once, else
 // if rebalance is set.
@@ -343,6 +372,9 @@ func (s *Shard) downgradeForStatic(b *beat, group *group, m *consumerMember, att
 		if !next.equal(m.memberAssignment) {
 			b.tx.putCurrent(m.id, next)
 		}
+	}
+	if !g.canVote(nil) {
+		return errUnknownServerError
 	}
 	c := s.downgrade(b.tx, group, generation, nil, m.id, rebalance, dropped...)
 	if r := b.tx.unwritable(); r != nil {
