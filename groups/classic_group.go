@@ -296,7 +296,6 @@ func (s *Shard) removeMember(g *group, m *classicMember) {
 		delete(c.static, *m.instanceID)
 	}
 	c.count(m, -1)
-	delete(c.unsynced, m.id)
 	if c.leader == m.id {
 		c.leader = ""
 		if len(c.order) > 0 {

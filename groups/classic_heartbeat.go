@@ -17,7 +17,7 @@ func (s *Shard) heartbeat(c Command, req *kmsg.HeartbeatRequest) {
 	if code == errNone && s.holdHeartbeat(c, req, m) || code == errRebalanceInProgress && s.delayNews(c, req, m) {
 		return
 	}
-	s.reply(c.Ticket, heartbeatAnswer(req, code))
+	s.answerHeartbeat(c, req, m, code)
 }
 
 // heartbeatAgain answers a heartbeat that was held. It counts again, and is told what there is to say now: its group may have changed the protocol.
@@ -26,7 +26,15 @@ func (s *Shard) heartbeatAgain(c Command, req *kmsg.HeartbeatRequest) {
 		s.classicBeat(g, c, req, false)
 		return
 	}
-	_, code := s.checkHeartbeat(req)
+	m, code := s.checkHeartbeat(req)
+	s.answerHeartbeat(c, req, m, code)
+}
+
+// answerHeartbeat tells the timeline too, but for a member that has heard of the rebalance before.
+func (s *Shard) answerHeartbeat(c Command, req *kmsg.HeartbeatRequest, m *classicMember, code int16) {
+	if code == errRebalanceInProgress && m.join == nil {
+		s.emit(m.event(s.groups[req.Group], EventToldToRebalance).because("in the answer of its heartbeat"))
+	}
 	s.reply(c.Ticket, heartbeatAnswer(req, code))
 }
 
@@ -48,9 +56,6 @@ func (s *Shard) checkHeartbeat(req *kmsg.HeartbeatRequest) (*classicMember, int1
 	}
 	s.renewSession(m)
 	if g.classic.state == classicPreparing {
-		if m.join == nil {
-			s.emit(m.event(g, EventToldToRebalance).because("in the answer of its heartbeat"))
-		}
 		return m, errRebalanceInProgress
 	}
 	// In CompletingRebalance too: clients beat while they wait for the leader's sync.

@@ -251,8 +251,6 @@ func (s *Shard) replaceStatic(g *group, c Command, req *kmsg.JoinGroupRequest, m
 		m.sync = nil
 	}
 	s.stopTimer(&m.session)
-	beat := m.beat
-	m.beat = nil
 
 	// Client id and host of the first client are kept, as is the assignment.
 	delete(group.members, old)
@@ -266,7 +264,7 @@ func (s *Shard) replaceStatic(g *group, c Command, req *kmsg.JoinGroupRequest, m
 	replaced := m.event(g, EventReplaced).because("static member %s came back; its former member id was %s", *m.instanceID, old)
 	replaced.Replaces = old
 	s.emit(replaced)
-	s.releaseHeld(beat)
+	s.releaseHeld(m.beat)
 	s.renewSession(m) // with the old session timeout
 	m.software, m.beatAt = c.Client.Software, time.Time{}
 	group.update(m, req)

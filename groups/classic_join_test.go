@@ -35,8 +35,30 @@ func TestMemberIDThatNoRecordCanHold(t *testing.T) {
 				}
 				require.Len(t, fx.Replies, 1)
 				require.Equal(t, want, fx.Replies[0].Response.(*kmsg.JoinGroupResponse).ErrorCode)
+				require.Empty(t, fx.Replies[0].Response.(*kmsg.JoinGroupResponse).MemberID)
 				require.Empty(t, s.groups["g"].classic.members)
 			}
 		}
+	}
+}
+
+// What a client calls itself stands in causes at a length that a history can keep, and nobody is called nothing.
+func TestMembersAsCausesNameThem(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		id, clientID string
+		instanceID   *string
+		want         string
+	}{
+		{"id", "client", kmsg.StringPtr("instance"), "instance"},
+		{"id", "client", kmsg.StringPtr(""), "client"},
+		{"id", "client", nil, "client"},
+		{"id", "", nil, "id"},
+		{"id", "", kmsg.StringPtr(""), "id"},
+		{"id", strings.Repeat("x", 255), nil, strings.Repeat("x", 255)},
+		{"id", strings.Repeat("x", 256), nil, strings.Repeat("x", 255) + "…"},
+	} {
+		m := classicMember{id: tc.id, clientID: tc.clientID, instanceID: tc.instanceID}
+		require.Equal(t, tc.want, m.named())
 	}
 }

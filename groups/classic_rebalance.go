@@ -155,7 +155,6 @@ func (s *Shard) completeJoin(g *group) {
 		return
 	}
 	c.generation++
-	clear(c.unsynced)
 	if len(c.members) == 0 {
 		c.protocol = nil
 		c.findSubscribed()

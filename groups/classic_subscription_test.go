@@ -10,11 +10,11 @@ import (
 // The names in a subscription are read as the names of requests are, so that they are the same topics.
 func TestSubscribedNamesThatAreNotUTF8(t *testing.T) {
 	t.Parallel()
-	b := subscriptionBytes([]string{"a\xed\xa0z", "é"}, []string{"b\xff-1"})
+	b := subscriptionBytes([]string{"é", "a\xed\xa0z"}, []string{"b\xff-1", "a\xff-1"})
 	sub, err := readSubscription(b)
 	require.NoError(t, err)
-	require.Equal(t, []string{"a\ufffdz", "é"}, sub.Topics)
-	require.Equal(t, "b\ufffd", sub.Owned[0].Topic)
+	require.Equal(t, []string{"é", "a\ufffdz"}, sub.Topics)
+	require.Equal(t, map[string][]int32{"a\ufffd": {1}, "b\ufffd": {1}}, byTopic(sub.Owned))
 	names, err := subscribedTopics(b)
 	require.NoError(t, err)
 	require.Equal(t, sub.Topics, names)

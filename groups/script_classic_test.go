@@ -110,6 +110,9 @@ func (w *script) sync() error {
 			sa.MemberID = other.member
 		}
 		sa.MemberAssignment = assignmentBytes(partitionsOf(strings.Split(partitions, "+")))
+		if text, is := strings.CutPrefix(partitions, "!"); is {
+			sa.MemberAssignment = []byte(text)
+		}
 		req.GroupAssignment = append(req.GroupAssignment, sa)
 	}
 	w.send(c, req)

@@ -2,6 +2,7 @@ package groups
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -200,11 +201,16 @@ func code(c int16) string {
 	return fmt.Sprintf("error %d", c)
 }
 
+// givenMemberID has the form of the ids that the coordinator gives out: a random UUID behind the client's or the instance's id.
+var givenMemberID = regexp.MustCompile(`-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
 // describeReply shows an answer; the client keeps what it learns from it.
 func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 	switch r := resp.(type) {
 	case *kmsg.JoinGroupResponse:
-		w.alias(c, r.MemberID)
+		if givenMemberID.MatchString(r.MemberID) {
+			w.alias(c, r.MemberID)
+		}
 		if r.ErrorCode == errMemberIDRequired {
 			c.member = r.MemberID
 		}

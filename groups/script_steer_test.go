@@ -219,12 +219,16 @@ func (w *script) state() error {
 		if !m.SessionDeadline.IsZero() {
 			session = fmt.Sprintf("session until +%s", m.SessionDeadline.Sub(w.start))
 		}
+		seen := "not seen"
+		if !m.LastHeartbeat.IsZero() {
+			seen = fmt.Sprintf("seen +%s", m.LastHeartbeat.Sub(w.start))
+		}
 		revoking := ""
 		if len(m.Revoking) > 0 {
 			revoking = " revoking " + showPartitions(m.Revoking)
 		}
-		w.printf("  %s of %s%s: %s, epoch %d, subscribed %v, owned %s%s, parked in %q, %s, seen +%s", m.ID, m.ClientID,
-			suffix(" static ", m.InstanceID), m.State, m.Epoch, m.Subscribed, showPartitions(m.Owned), revoking, m.ParkedIn, session, m.LastHeartbeat.Sub(w.start))
+		w.printf("  %s of %s%s: %s, epoch %d, subscribed %v, owned %s%s, parked in %q, %s, %s", m.ID, m.ClientID,
+			suffix(" static ", m.InstanceID), m.State, m.Epoch, m.Subscribed, showPartitions(m.Owned), revoking, m.ParkedIn, session, seen)
 	}
 	for _, id := range st.PendingMembers {
 		w.printf("  pending %s", id)

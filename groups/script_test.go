@@ -44,7 +44,7 @@ var scriptCommands = map[string]func(*script) error{
 	// [member=id] [instance=i] [session=10s] [rebalance=60s] [reason=text] [no-protocols]: metadata is a subscription to topics unless it is given; protocols=(range:foo,sticky:foo+bar) has topics for each. A client that was answered
 	// MEMBER_ID_REQUIRED must join again.
 	"join": (*script).join,
-	// sync c1 [group=g] [assign=(c1:foo-0, c2:foo-1+foo-2)] [generation=1] [member=id] [instance=i] [version=5] [protocol=range] [type=consumer] [null=type|protocol]
+	// sync c1 [group=g] [assign=(c1:foo-0, c2:foo-1+foo-2, c3:!bytes)] [generation=1] [member=id] [instance=i] [version=5] [protocol=range] [type=consumer] [null=type|protocol]
 	"sync": (*script).sync,
 	// heartbeat c1 [group=g] [generation=1] [member=id] [instance=i] [version=4]
 	"heartbeat": (*script).heartbeat,
