@@ -1,6 +1,7 @@
 package fakekafka_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,31 +21,44 @@ type rawMember struct {
 	*raw
 	group, id  string
 	generation int32
+	software   string // that it names
+	instance   *string
+	assignor   string // "": range
 }
 
 // joinRaw makes a lone member of a new group; it assigns itself all of orders-0.
 func joinRaw(t *testing.T, k *fakekafka.Cluster, group, client string) *rawMember {
 	t.Helper()
-	m := &rawMember{raw: dialRaw(t, k, client), group: group}
-	versions := versioned(kmsg.NewPtrApiVersionsRequest(), 3)
-	versions.ClientSoftwareName, versions.ClientSoftwareVersion = "kgo", "1" // a client that bears held heartbeats
-	m.ask(versions)
-	find := versioned(kmsg.NewPtrFindCoordinatorRequest(), 2)
-	find.CoordinatorKey = group
-	require.Zero(t, m.ask(find).(*kmsg.FindCoordinatorResponse).ErrorCode)
-	m.id = m.ask(m.join()).(*kmsg.JoinGroupResponse).MemberID
-	joined := m.ask(m.join()).(*kmsg.JoinGroupResponse)
-	require.Zero(t, joined.ErrorCode)
-	m.generation = joined.Generation
-	require.Zero(t, m.ask(m.sync()).(*kmsg.SyncGroupResponse).ErrorCode)
+	m := &rawMember{raw: dialRaw(t, k, client), group: group, software: "kgo"} // a client that bears held heartbeats
+	m.joins()
 	return m
 }
+
+func (m *rawMember) joins() {
+	m.t.Helper()
+	versions := versioned(kmsg.NewPtrApiVersionsRequest(), 3)
+	versions.ClientSoftwareName, versions.ClientSoftwareVersion = m.software, "1"
+	m.ask(versions)
+	find := versioned(kmsg.NewPtrFindCoordinatorRequest(), 2)
+	find.CoordinatorKey = m.group
+	require.Zero(m.t, m.ask(find).(*kmsg.FindCoordinatorResponse).ErrorCode)
+	if m.instance == nil {
+		m.id = m.ask(m.join()).(*kmsg.JoinGroupResponse).MemberID
+	}
+	joined := m.ask(m.join()).(*kmsg.JoinGroupResponse)
+	require.Zero(m.t, joined.ErrorCode)
+	m.id, m.generation = joined.MemberID, joined.Generation
+	require.Zero(m.t, m.ask(m.sync()).(*kmsg.SyncGroupResponse).ErrorCode)
+}
+
+func (m *rawMember) protocol() string { return cmp.Or(m.assignor, "range") }
 
 func (m *rawMember) join() *kmsg.JoinGroupRequest {
 	req := versioned(kmsg.NewPtrJoinGroupRequest(), 9)
 	req.Group, req.MemberID, req.SessionTimeoutMillis, req.RebalanceTimeoutMillis, req.ProtocolType = m.group, m.id, 45_000, 60_000, "consumer"
+	req.InstanceID = m.instance
 	p := kmsg.NewJoinGroupRequestProtocol()
-	p.Name = "range"
+	p.Name = m.protocol()
 	p.Metadata, _ = assignors.EncodeSubscription(assignors.Subscription{Topics: []string{"orders"}, Generation: -1}, 3)
 	req.Protocols = append(req.Protocols, p)
 	return req
@@ -52,7 +66,8 @@ func (m *rawMember) join() *kmsg.JoinGroupRequest {
 
 func (m *rawMember) sync() *kmsg.SyncGroupRequest {
 	req := versioned(kmsg.NewPtrSyncGroupRequest(), 5)
-	req.Group, req.MemberID, req.Generation, req.ProtocolType, req.Protocol = m.group, m.id, m.generation, kmsg.StringPtr("consumer"), kmsg.StringPtr("range")
+	req.Group, req.MemberID, req.Generation, req.ProtocolType, req.Protocol = m.group, m.id, m.generation, kmsg.StringPtr("consumer"), kmsg.StringPtr(m.protocol())
+	req.InstanceID = m.instance
 	a := kmsg.NewSyncGroupRequestGroupAssignment()
 	a.MemberID = m.id
 	a.MemberAssignment, _ = assignors.EncodeAssignment(assignors.Assignment{Partitions: []assignors.TopicPartition{{Topic: "orders", Partition: 0}}}, 3)
@@ -63,6 +78,7 @@ func (m *rawMember) sync() *kmsg.SyncGroupRequest {
 func (m *rawMember) beat() *kmsg.HeartbeatRequest {
 	req := versioned(kmsg.NewPtrHeartbeatRequest(), 4)
 	req.Group, req.MemberID, req.Generation = m.group, m.id, m.generation
+	req.InstanceID = m.instance
 	return req
 }
 

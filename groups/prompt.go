@@ -18,11 +18,16 @@ var heartbeatHolds = []struct {
 	software string // beginning of the name, lower case
 	hold     time.Duration
 }{
-	{"kgo", 8 * time.Second},                // franz-go cuts a heartbeat's connection after 10 s
-	{"apache-kafka-java", 15 * time.Second}, // request.timeout.ms is 30 s
-	{"librdkafka", 15 * time.Second},        // it waits the session timeout
-	{"confluent-kafka-", 15 * time.Second},  // bindings of librdkafka name themselves
+	{"kgo", 8 * time.Second},               // franz-go cuts a heartbeat's connection after 10 s
+	{javaSoftware, 15 * time.Second},       // request.timeout.ms is 30 s
+	{"librdkafka", 15 * time.Second},       // it waits the session timeout
+	{"confluent-kafka-", 15 * time.Second}, // bindings of librdkafka name themselves
 }
+
+const (
+	javaSoftware    = "apache-kafka-java"
+	streamsAssignor = "stream" // as Kafka Streams names its assignor in a classic group
+)
 
 // kafkaGoHold is for segmentio/kafka-go, which sends no software name; it cuts a heartbeat's connection after 5 s. It beats by a
 // ticker, and when it is closed it waits for its heartbeat's answer and then lets chance choose between a tick that came
@@ -46,6 +51,17 @@ func classicHold(c Client, version int16, m *classicMember) time.Duration {
 		return min(kafkaGoHold, m.interval*9/10)
 	}
 	return heartbeatHold(c)
+}
+
+// ClosesUnheard tells whether a member's client sends nothing when it is closed, and waits for the answer of its heartbeat then. That is the Java consumer
+// where it doesn't leave the group: as a static member (KIP-345), and in Kafka Streams.
+func (s *Shard) ClosesUnheard(group, member string, c Client) bool {
+	g := s.groups[group]
+	if g == nil || g.classic == nil || !strings.HasPrefix(strings.ToLower(c.Software), javaSoftware) {
+		return false
+	}
+	m := g.classic.members[member]
+	return m != nil && (m.instanceID != nil || g.classic.protocol != nil && *g.classic.protocol == streamsAssignor)
 }
 
 // looksLikeKafkaGo knows kafka-go by its subscription: it says to be of version 1 but ends where one of version 0 does.

@@ -75,6 +75,7 @@ type Cluster struct {
 	pauses    pauses
 	strays    strays
 	watchers  watchers
+	pulses    fetchPulses
 	// codecs are scratch memory for looking into compressed batches. They have channels inside, and so belong to one cluster: a synctest
 	// bubble can't use those of another one.
 	codecs sync.Pool

@@ -33,7 +33,9 @@ type conn struct {
 
 	underway *underway // answers that travel; nil while the link is fast
 
-	fetching fetching // the Fetch under way
+	fetching   fetching    // the Fetch under way
+	fetches    *fetchPulse // nil if it hasn't fetched
+	fetchesFor string      // the client id of that
 
 	// ahead carries the one frame that may be read while a request is parked; nil when nobody reads ahead. reader says what the goroutine that
 	// reads it will do, or has done.
@@ -134,6 +136,7 @@ func (c *conn) end(err error) {
 	if k := c.telemetry.Load(); k != nil {
 		c.cluster.loop.post(func() { delete(c.cluster.telemetry.instances, *k) })
 	}
+	c.endPulse()
 	c.cluster.forget(c)
 }
 
@@ -273,6 +276,11 @@ func (c *conn) handle(frame []byte) (answer, error) {
 		conn: c, cluster: c.cluster, node: c.node,
 		key: h.Key, version: h.Version, corr: h.CorrelationID, client: h.ClientID,
 		body: req, frame: frame,
+	}
+	if r.key == wire.Fetch {
+		p := c.pulse(r.client)
+		p.begin()
+		defer p.end()
 	}
 	r.clampFetch()
 	a, err := c.cluster.intercepted(r, fn)

@@ -63,6 +63,8 @@ type waitingRequest struct {
 	news   chan requestNews // capacity 2: it was parked, and the answer
 	// likelyWaits: the connection waits for the answer as if the request were parked, and needn't be told that it is.
 	likelyWaits bool
+	// mayClose: nothing but the client's silence tells that it is being closed (silence.go).
+	mayClose bool
 	// bears is how long the client waits, in real time, before the timer that delays its answer is fired all the same: under a manual clock
 	// that timer would never end. 0: no timer delays it, or the clock is not manual.
 	bears time.Duration
@@ -378,6 +380,7 @@ func (co *coordinator) handle(w *waitingRequest, node int32, group string) {
 	if co.c.clock.manual {
 		w.bears, _ = sh.WaitLeft(now, group, w.ticket)
 	}
+	w.mayClose = w.closesUnheard()
 	if w.script == nil && !w.likelyWaits {
 		w.news <- requestNews{parked: true}
 	}

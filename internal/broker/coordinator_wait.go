@@ -129,6 +129,13 @@ func (r *request) whileParked(w *waitingRequest, group string) (requestNews, err
 		}
 		defer r.conn.rests()()
 	}
+	since, key := time.Now(), pulseKey{r.client, r.conn.host}
+	var look <-chan time.Time
+	silence := r.silenceOf(w)
+	if silence != nil {
+		defer silence.Stop()
+		look = silence.C
+	}
 	ahead := r.conn.readAhead()
 	for {
 		select {
@@ -148,6 +155,15 @@ func (r *request) whileParked(w *waitingRequest, group string) (requestNews, err
 				return requestNews{}, errClosed
 			}
 			patience = nil
+		case <-look:
+			if left := silentFor - r.cluster.pulses.silence(key, since); left > 0 {
+				silence.Reset(left)
+				continue
+			}
+			if !post(func(co *coordinator) { co.release(w) }) {
+				return requestNews{}, errClosed
+			}
+			look = nil
 		case <-r.conn.done:
 			return requestNews{}, errClosed
 		}

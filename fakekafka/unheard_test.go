@@ -1,0 +1,49 @@
+package fakekafka_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/fakekafka"
+)
+
+// A Java consumer that is closed waits for its heartbeat's answer. If it doesn't leave its group it sends nothing before that: a held heartbeat
+// is answered because it fetches no more. All other members' heartbeats are held to the end, whether they fetch or not.
+func TestHeartbeatOfAClientThatClosesUnheard(t *testing.T) {
+	pod := kmsg.StringPtr("pod-1")
+	for name, test := range map[string]struct {
+		software string
+		instance *string
+		assignor string
+		fetches  time.Duration
+		held     time.Duration
+	}{
+		"static":                {"apache-kafka-java", pod, "", 0, 500 * time.Millisecond},
+		"static, as it fetches": {"apache-kafka-java", pod, "", 2 * time.Second, 2500 * time.Millisecond},
+		"streams":               {"apache-kafka-java", nil, "stream", 0, 500 * time.Millisecond},
+		"it says when it goes":  {"apache-kafka-java", nil, "", 0, 15 * time.Second},
+		"it doesn't wait":       {"kgo", pod, "", 0, 8 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := startRaw(t, fakekafka.InMemoryNetwork())
+				m := &rawMember{raw: dialRaw(t, k, "worker-1"), group: "billing", software: test.software, instance: test.instance, assignor: test.assignor}
+				m.joins()
+				fetch := fetchFrom(test.fetches, 0, -1, "orders", 0)
+				fetcher := dialRaw(t, k, "worker-1")
+				start := time.Now()
+				fetcher.send(fetch)
+				synctest.Wait()
+				resp, err := m.try(m.beat())
+				require.Equal(t, fakekafka.NoError, beatCode(t, resp, err))
+				require.Equal(t, test.held, time.Since(start))
+				_, err = fetcher.receive(fetch)
+				require.NoError(t, err)
+			})
+		})
+	}
+}
