@@ -114,6 +114,9 @@ func (w *script) partitions() (keys []topicPartition, offsets []int64) {
 
 func parsePartition(s string) (topicPartition, bool) {
 	i := strings.LastIndexByte(s, '-')
+	if i > 1 && s[i-1] == '-' { // a negative one
+		i--
+	}
 	if i < 1 {
 		return topicPartition{}, false
 	}

@@ -41,6 +41,11 @@ func (w *script) commit() error {
 		t.Topic = name
 		req.Topics = append(req.Topics, t)
 	}
+	for i := range req.Topics {
+		if req.Version >= 10 {
+			req.Topics[i].Topic = "" // it has ids
+		}
+	}
 	w.send(c, req)
 	return nil
 }
@@ -72,10 +77,18 @@ func (w *script) txnCommit() error {
 		t.Partitions = append(t.Partitions, p)
 		req.Topics = append(req.Topics, t)
 	}
+	for _, name := range w.words("no-partitions") {
+		t := kmsg.NewTxnOffsetCommitRequestTopic()
+		t.Topic = name
+		req.Topics = append(req.Topics, t)
+	}
 	cmd := w.command(c, req)
 	if w.has("verify") {
 		code := int16(w.number("verify", 0))
-		cmd.Verify = func() int16 { return code }
+		cmd.Verify = func() int16 {
+			w.printf("the transaction coordinator is asked")
+			return code
+		}
 	}
 	w.handle(c, cmd)
 	return nil
@@ -114,6 +127,11 @@ func (w *script) fetch() error {
 			continue
 		}
 		g.Topics = append(g.Topics, t)
+	}
+	for i := range g.Topics {
+		if req.Version >= 10 {
+			g.Topics[i].Topic = "" // it has ids
+		}
 	}
 	if req.Version < 8 {
 		req.Group = g.Group

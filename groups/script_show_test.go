@@ -259,11 +259,11 @@ func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 	case *kmsg.OffsetCommitResponse:
 		out := "OffsetCommit:"
 		for _, t := range r.Topics {
+			if r.Version >= 10 {
+				t.Topic = showTopicID(t.TopicID)
+			}
 			for _, p := range t.Partitions {
 				out += fmt.Sprintf(" %s-%d %s", t.Topic, p.Partition, code(p.ErrorCode))
-			}
-			if r.Version >= 10 {
-				out += fmt.Sprintf(" under %s", showTopicID(t.TopicID))
 			}
 			if len(t.Partitions) == 0 {
 				out += " no partition of " + t.Topic
@@ -275,6 +275,9 @@ func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 		for _, t := range r.Topics {
 			for _, p := range t.Partitions {
 				out += fmt.Sprintf(" %s-%d %s", t.Topic, p.Partition, code(p.ErrorCode))
+			}
+			if len(t.Partitions) == 0 {
+				out += " no partition of " + t.Topic
 			}
 		}
 		return out
@@ -298,7 +301,7 @@ func (w *script) describeReply(c *scriptClient, resp kmsg.Response) string {
 			out += suffix(" ", strings.TrimPrefix(g.Group, "g")) + " " + code(g.ErrorCode)
 			for _, t := range g.Topics {
 				if r.Version >= 10 {
-					out += fmt.Sprintf("; under %s", showTopicID(t.TopicID))
+					t.Topic = showTopicID(t.TopicID)
 				}
 				for _, p := range t.Partitions {
 					out += fmt.Sprintf("; %s-%d %d%s%s", t.Topic, p.Partition, p.Offset, showLeaderEpoch(p.LeaderEpoch), suffix(" ", orNone(p.Metadata)))

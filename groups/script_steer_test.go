@@ -27,6 +27,9 @@ func (w *script) config() error {
 }
 
 func (w *script) topic() error {
+	if w.has("anew") {
+		w.meta = w.meta.with(w.d.CmdArgs[0].Key, 0)
+	}
 	w.meta = w.meta.with(w.d.CmdArgs[0].Key, int32(w.number("partitions", 0)))
 	w.effects(w.shard.MetadataChanged(w.now, w.meta))
 	w.effects(w.shard.Flush(w.now))

@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 var scriptCommands = map[string]func(*script) error{
 	// config [initial-delay=3s] [delay-set] [prompt] [max-size=2] [min-session=6s] [retention=168h] [metadata-max=4096] [batch-max=4000]
 	"config": (*script).config,
-	// topic foo [partitions=3]: creates or grows it. Without partitions: deletes it.
+	// topic foo [partitions=3] [anew]: creates or grows it, anew: another of the name in its place. Without partitions: deletes it.
 	"topic": (*script).topic,
 	// join c1 [group=g] [protocol=range] [protocols=(range,sticky)] [topics=(foo)] [owned=(foo-0)|none] [metadata=text] [type=consumer] [version=9]
 	// [member=id] [instance=i] [session=10s] [rebalance=60s] [reason=text] [no-protocols]: metadata is a subscription to topics unless it is given; protocols=(range:foo,sticky:foo+bar) has topics for each. A client that was answered
@@ -53,7 +53,7 @@ var scriptCommands = map[string]func(*script) error{
 	// commit c1 [group=g] foo-0=42 [generation=1] [member=id] [instance=i] [version=9] [epoch=3] [metadata=text] [retention=1m] [grouped] [no-partitions=(bar)]; anonymous: without member and generation,
 	// grouped: partitions of one topic in one entry
 	"commit": (*script).commit,
-	// txn-commit c1 [group=g] producer=7 foo-0=42 [anonymous] [epoch=3] [metadata=text] [grouped] [verify=48]: what the transaction coordinator says; end-txn producer=7 commit|abort
+	// txn-commit c1 [group=g] producer=7 foo-0=42 [anonymous] [epoch=3] [metadata=text] [grouped] [no-partitions=(bar)] [verify=48]: what the transaction coordinator says; end-txn producer=7 commit|abort
 	"txn-commit": (*script).txnCommit,
 	"end-txn":    (*script).endTxn,
 	// fetch c1 [group=g] [foo-0 foo-1] [stable] [version=9] [as-member [generation=2] [member=id]] [no-topics] [grouped] [and=(h,i)]: without partitions all of them, with no-topics none
