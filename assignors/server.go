@@ -16,12 +16,13 @@ type ServerAssignor interface {
 	Assign(in ServerInput) (map[string]Partitions, error)
 }
 
-// OrderedServerAssignor is how the group coordinator asks the built-in assignors: with lists in an order that matters, and without a
+// OrderedServerAssignor is how the group coordinator asks the built-in assignors: with members and lists in an order that matters, and without a
 // map for every member in the answer, which would cost more than all the rest.
 type OrderedServerAssignor interface {
 	ServerAssignor
-	// AssignOrdered is Assign where the lists of the previous targets stand in the order to be walked. Kafka keeps targets in hash
-	// sets, whose order is not that of the numbers: it decides which partitions a member with too many keeps.
+	// AssignOrdered is Assign where the members, and the lists of their previous targets, stand in the order to be walked. Kafka keeps both in hash
+	// tables, whose order is not that of ids and numbers: it decides who has one more than others, and which partitions a member with too
+	// many keeps. Each member's id stands there once.
 	//
 	// It answers the shares of each of in.Members, in their order: by topic id as Java orders them, no topic without partitions. Partitions
 	// stand in the order in which Kafka fills its sets: what a member keeps, in the order it came, then what it gains. Nil, as opposed to

@@ -31,9 +31,12 @@ func (a uniform) assign(in ServerInput, ordered bool) ([][]Share, error) {
 	if len(in.Members) == 0 {
 		return nil, nil
 	}
-	order, err := membersByID(a.Name(), in.Members)
-	if err != nil {
-		return nil, err
+	order := upTo(int32(len(in.Members)))
+	if !ordered {
+		var err error
+		if order, err = membersByID(a.Name(), in.Members); err != nil {
+			return nil, err
+		}
 	}
 	in.Homogeneous = in.Homogeneous && homogeneous(in.Members)
 	table, err := newTopicTable(a.Name(), in)

@@ -31,6 +31,9 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 	b.subscriptionChanged = b.subscriptionChanged || namesChanged || regex.changed
 	b.newExpression = regex.needsResolution
 	b.vote = vote{was.assignor, attributes.assignor}
+	if isNew {
+		b.tx.joined = b.member
+	}
 	if isNew || !was.equal(attributes) {
 		b.tx.putMember(b.member, attributes)
 	}

@@ -73,7 +73,7 @@ func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup, homogeneous bool
 	if assignor == nil {
 		return broken("no server-side assignor is configured (group.consumer.assignors)")
 	}
-	in := s.assignorInput(g)
+	in := s.assignorInput(g, tx.joined)
 	if homogeneous && !in.Homogeneous {
 		takeForHomogeneous(&in, assignor.Name())
 	}
@@ -82,8 +82,8 @@ func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup, homogeneous bool
 		return broken("assignor %s failed at epoch %d: %v", assignor.Name(), g.groupEpoch, err)
 	}
 	changed := 0
-	for i, id := range g.order {
-		old, target := in.Members[i].Target, targets[i]
+	for i := range in.Members {
+		id, old, target := in.Members[i].ID, in.Members[i].Target, targets[i]
 		switch {
 		case id == tx.newcomer:
 			if target == nil {
@@ -149,8 +149,8 @@ func sameTarget(set partitionSet, shares []assignors.Share) bool {
 	return topics == 0
 }
 
-// assignorInput shows the group to an assignor: members ascending by id.
-func (s *Shard) assignorInput(g *consumerGroup) assignors.ServerInput {
+// assignorInput shows the group to an assignor. Members stand in the order of Kafka's hash map, into which joined, who is new with this request, comes last.
+func (s *Shard) assignorInput(g *consumerGroup, joined string) assignors.ServerInput {
 	in := assignors.ServerInput{
 		Members:     make([]assignors.ServerMember, 0, len(g.order)),
 		Homogeneous: g.homogeneous(),
@@ -165,7 +165,7 @@ func (s *Shard) assignorInput(g *consumerGroup) assignors.ServerInput {
 	}
 	var before *consumerMember
 	var topics []assignors.TopicID
-	for _, id := range g.order {
+	for _, id := range mapOrder(g.order, joined) {
 		m := g.members[id]
 		if before == nil || before.regex != m.regex || !slices.Equal(before.names, m.names) {
 			topics = g.topicIDs(m, ids)

@@ -20,6 +20,8 @@ type consumerTx struct {
 	// newcomer is the id that took another's place in this step. Kafka compares a new target with the one before the step, in which
 	// this id has none: so it is written even if it is the one taken over.
 	newcomer string
+	// joined is the id that is new with this step.
+	joined string
 }
 
 func (s *Shard) beginTx(group string) *consumerTx { return &consumerTx{s: s, group: group} }

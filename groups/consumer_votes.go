@@ -67,11 +67,12 @@ func (s *Shard) mostVoted(names []string, votes map[string]int) assignors.Server
 // storedOrder are the names in the order of the table that Kafka's coordinator keeps its state in: by Fibonacci hashing, of which a table of
 // any size takes the uppermost bits.
 func storedOrder(votes map[string]int) []string {
-	place := func(name string) uint64 { return uint64(int64(javatext.HashCode(name))) * 0x9e3779b97f4a7c15 }
 	return slices.SortedFunc(maps.Keys(votes), func(a, b string) int {
-		return cmp.Or(cmp.Compare(place(a), place(b)), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(storedAt(javatext.HashCode(a)), storedAt(javatext.HashCode(b))), strings.Compare(a, b))
 	})
 }
+
+func storedAt(hash int32) uint64 { return uint64(int64(hash)) * 0x9e3779b97f4a7c15 }
 
 // hashMapFor is the table of a Java hash map made as a copy of one with n entries.
 func hashMapFor(n int) hashSet {

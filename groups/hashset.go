@@ -1,6 +1,8 @@
 package groups
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
 	"github.com/fakekafka/fakekafka/assignors"
@@ -9,7 +11,8 @@ import (
 
 // Kafka's coordinator keeps the partitions of a target in Java's HashSet<Integer>, and the uniform assignor walks them: who has
 // more than a share gives up what comes last. So the order of those sets is visible in assignments, and it is reproduced here.
-// The answers list partitions in that order too. Nothing else in the package depends on an order of partitions.
+// The answers list partitions in that order too. Nothing else in the package depends on an order of partitions. Members are shown to the assignor
+// in a HashMap, whose order decides who has one more than others.
 
 // hashSet is a set as Java orders it: by bucket (number modulo capacity, which is a power of two), and within a bucket as the
 // numbers came.
@@ -101,6 +104,34 @@ func recordOrder(old partitionSet, target []assignors.Share) []assignors.Share {
 			s.add(n)
 		}
 		out[i] = assignors.Share{Topic: share.Topic, Partitions: s.inOrder()}
+	}
+	return out
+}
+
+// mapOrder lists ascending names in the order of a Java hash map that was filled with those that the coordinator has stored, and then with the one that
+// is new (consumer_votes.go has the order of what is stored).
+func mapOrder(names []string, last string) []string {
+	type entry struct {
+		name   string
+		bucket int
+		stored uint64
+	}
+	table := hashSet{capacity: 16}
+	for len(names)*4 > table.capacity*3 {
+		table.capacity *= 2
+	}
+	entries := make([]entry, len(names))
+	for i, name := range names {
+		hash := javatext.HashCode(name)
+		entries[i] = entry{name, table.bucket(hash), storedAt(hash)}
+		if name == last {
+			entries[i].stored = math.MaxUint64
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Or(a.bucket-b.bucket, cmp.Compare(a.stored, b.stored)) })
+	out := make([]string, len(entries))
+	for i, e := range entries {
+		out[i] = e.name
 	}
 	return out
 }

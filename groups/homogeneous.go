@@ -3,7 +3,6 @@ package groups
 import (
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/fakekafka/fakekafka/assignors"
 )
@@ -50,14 +49,11 @@ func (g *consumerGroup) keepCount() {
 // topic, or has an expression that isn't resolved yet), is computed as for the members there were (wasHomogeneous), and its assignors look
 // at the first one's topics alone. Nobody is assigned what it doesn't subscribe to, but somebody may lack what it does until the next epoch.
 func takeForHomogeneous(in *assignors.ServerInput, assignor string) {
-	var before func(a, b *assignors.ServerMember) int
+	first := in.Members[0]
 	switch assignor {
-	case "uniform": // the first in the order of a hash map
-		before = func(a, b *assignors.ServerMember) int {
-			return bucket(a.ID, len(in.Members)) - bucket(b.ID, len(in.Members))
-		}
+	case "uniform":
 	case "range": // static members first
-		before = func(a, b *assignors.ServerMember) int {
+		first = slices.MinFunc(in.Members, func(a, b assignors.ServerMember) int {
 			switch {
 			case a.InstanceID != nil && b.InstanceID != nil:
 				return strings.Compare(*a.InstanceID, *b.InstanceID)
@@ -67,26 +63,12 @@ func takeForHomogeneous(in *assignors.ServerInput, assignor string) {
 				return 1
 			}
 			return strings.Compare(a.ID, b.ID)
-		}
+		})
 	default:
 		return
 	}
-	first := slices.MinFunc(in.Members, func(a, b assignors.ServerMember) int { return before(&a, &b) })
 	for i := range in.Members {
 		in.Members[i].Topics = first.Topics
 	}
 	in.Homogeneous = true
-}
-
-// bucket is where a Java hash map that has grown to n entries keeps a string.
-func bucket(s string, n int) int {
-	h := int32(0)
-	for _, c := range utf16.Encode([]rune(s)) {
-		h = 31*h + int32(c)
-	}
-	table := hashSet{capacity: 16}
-	for n*4 > table.capacity*3 {
-		table.capacity *= 2
-	}
-	return table.bucket(h)
 }

@@ -1,10 +1,23 @@
 package javatext
 
-import "unicode/utf16"
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
 // HashCode is that of a string in Java: over its UTF-16 units.
 func HashCode(s string) int32 {
 	var h int32
+	for i := 0; ; i++ {
+		if i == len(s) {
+			return h
+		}
+		if s[i] >= utf8.RuneSelf {
+			break
+		}
+		h = 31*h + int32(s[i])
+	}
+	h = 0
 	for _, unit := range utf16.Encode([]rune(s)) {
 		h = 31*h + int32(unit)
 	}
