@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // NewUniform is the server-side uniform assignor, the default of the consumer protocol: everyone keeps what the previous target
@@ -47,14 +48,13 @@ func (a uniform) assign(in ServerInput, ordered bool) ([][]Share, error) {
 		table.ordered = ordered
 		return a.homogeneous(in, table, order)
 	}
-	return a.mixed(in, table, order), nil
+	return a.mixed(in, table, order)
 }
 
 // held is what a member's previous target still counts for.
 type held struct {
 	count int32
-	// stale: the target lists something that is gone (a topic no longer subscribed to, a partition that does not exist),
-	// so the map cannot be answered as it is.
+	// stale: the target lists a topic that is no longer subscribed to, so the map cannot be answered as it is.
 	stale bool
 }
 
@@ -72,9 +72,9 @@ func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (
 	holds := make([]held, len(order))
 	hint := 0
 	for k, i := range order {
-		h, once := table.claim(owned, in.Members[i].Target, &hint)
-		if !once {
-			return nil, a.twice(in, table, order)
+		h, sound := table.claim(owned, in.Members[i].Target, &hint)
+		if !sound {
+			return nil, a.unsound(in, table, order)
 		}
 		holds[k] = h
 	}
@@ -142,16 +142,16 @@ func (a uniform) homogeneous(in ServerInput, table *topicTable, order []int32) (
 	return out, nil
 }
 
-// claim marks what a target holds and tells whether nobody held it before. A partition in two targets is an error: whoever made
-// such targets is broken, and Kafka's own computation fails there too.
+// claim marks what a target holds and tells whether it is sound: there is each partition, and nobody held it before. Else whoever made
+// such targets is broken, as the leader of a classic group may be that becomes a consumer group, and Kafka's own computation fails there too.
 //
 // Neighbours often hold partitions of one topic and no other, so the hint, the topic found last, is tried first: a look-up costs
 // half of what walking the map does.
-func (t *topicTable) claim(owned bitset, target Partitions, hint *int) (h held, once bool) {
+func (t *topicTable) claim(owned bitset, target Partitions, hint *int) (h held, sound bool) {
 	if len(target) == 1 && *hint < len(t.ids) {
 		if ps, ok := target[t.ids[*hint]]; ok {
-			once = t.mark(owned, *hint, ps, &h)
-			return h, once
+			sound = t.mark(owned, *hint, ps, &h)
+			return h, sound
 		}
 	}
 	for id, ps := range target {
@@ -168,14 +168,10 @@ func (t *topicTable) claim(owned bitset, target Partitions, hint *int) (h held, 
 	return h, true
 }
 
-func (t *topicTable) mark(owned bitset, place int, ps []int32, h *held) (once bool) {
+func (t *topicTable) mark(owned bitset, place int, ps []int32, h *held) (sound bool) {
 	first, count := t.first[place], t.counts[place]
 	for _, p := range ps {
-		if uint32(p) >= uint32(count) {
-			h.stale = true
-			continue
-		}
-		if owned.set(int(first + p)) {
+		if uint32(p) >= uint32(count) || owned.set(int(first+p)) {
 			return false
 		}
 		h.count++
@@ -183,8 +179,22 @@ func (t *topicTable) mark(owned bitset, place int, ps []int32, h *held) (once bo
 	return true
 }
 
-// twice names the first partition that two targets list, or one lists twice.
-func (a uniform) twice(in ServerInput, table *topicTable, order []int32) error {
+// unsound names the first partition that isn't there, or else the first that two targets list, or one lists twice.
+func (a uniform) unsound(in ServerInput, table *topicTable, order []int32) error {
+	for _, i := range order {
+		m := &in.Members[i]
+		for _, share := range m.Target.Shares() {
+			if !slices.Contains(m.Topics, share.Topic) {
+				continue
+			}
+			count := table.counts[table.find(&share.Topic)]
+			for _, p := range share.Partitions {
+				if uint32(p) >= uint32(count) {
+					return fmt.Errorf("assignors: uniform: the previous target gives partition %d of topic %s to %q; the topic has %d", p, in.topicName(share.Topic), m.ID, count)
+				}
+			}
+		}
+	}
 	owner := make([]string, table.total())
 	owned := newBitset(table.total())
 	first := int32(math.MaxInt32)

@@ -20,7 +20,7 @@ type mixedGroup struct {
 	hands       [][]int32 // scratch of byHolder
 }
 
-func (uniform) mixed(in ServerInput, table *topicTable, order []int32) [][]Share {
+func (uniform) mixed(in ServerInput, table *topicTable, order []int32) ([][]Share, error) {
 	g := &mixedGroup{table: table, subscribers: make([][]int32, len(table.ids)), owner: make([]int32, table.total()), count: make([]int32, len(order))}
 	for i := range g.owner {
 		g.owner[i] = -1
@@ -31,18 +31,20 @@ func (uniform) mixed(in ServerInput, table *topicTable, order []int32) [][]Share
 			g.subscribers[t] = append(g.subscribers[t], int32(k))
 		}
 	}
-	g.keep(in, order, subscriptions)
+	if !g.keep(in, order, subscriptions) {
+		return nil, uniform{}.unsound(in, table, order)
+	}
 	topics := g.topicOrder()
 	for _, t := range topics {
 		g.deal(t)
 	}
 	g.balance(topics)
-	return g.targets(in, order)
+	return g.targets(in, order), nil
 }
 
 // keep leaves with everyone what they hold of topics they still subscribe to, however much it is. If two hold one partition, the
-// first by id keeps it; Kafka would leave it with both.
-func (g *mixedGroup) keep(in ServerInput, order []int32, subscriptions [][]int32) {
+// first keeps it; Kafka would leave it with both. One that isn't there is an error, as in Kafka.
+func (g *mixedGroup) keep(in ServerInput, order []int32, subscriptions [][]int32) (sound bool) {
 	subscribed := make([]int32, len(g.table.ids)) // by topic: one more than the last member seen to subscribe to it
 	for k, i := range order {
 		for _, t := range subscriptions[k] {
@@ -58,8 +60,8 @@ func (g *mixedGroup) keep(in ServerInput, order []int32, subscriptions [][]int32
 				continue
 			}
 			for _, p := range ps {
-				if p < 0 || p >= g.table.counts[t] {
-					continue
+				if uint32(p) >= uint32(g.table.counts[t]) {
+					return false
 				}
 				if at := &g.owner[g.table.first[t]+p]; *at < 0 {
 					*at = int32(k)
@@ -68,6 +70,7 @@ func (g *mixedGroup) keep(in ServerInput, order []int32, subscriptions [][]int32
 			}
 		}
 	}
+	return true
 }
 
 // topicOrder puts first the topics that weigh most on each subscriber, then those with fewer subscribers, then by id.

@@ -52,7 +52,7 @@ func (g *gen) consumerHeartbeat(q *kmsg.ConsumerGroupHeartbeatRequest) {
 func (g *gen) consumerJoin(q *kmsg.ConsumerGroupHeartbeatRequest) {
 	q.MemberEpoch, q.RebalanceTimeoutMillis, q.InstanceID = 0, 300000, nil
 	if g.percent(70) { // seldom an id of the broker's: the order of ids decides who gets what
-		q.MemberID = pick(g.r, "m1", "m2", "m3")
+		q.MemberID = pick(g.r, "m1", "m2", "m3", "zed", "amy", "Bob") // the last ones stand in another order in a hash map
 		if q.Version == 0 && g.percent(10) {
 			q.MemberID = ""
 		}
