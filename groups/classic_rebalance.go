@@ -93,7 +93,7 @@ func (s *Shard) startInitialDelay(g *group, delay, remaining time.Duration) {
 			s.startInitialDelay(g, min(s.cfg.InitialRebalanceDelay, remaining), max(remaining-delay, 0))
 			return
 		}
-		c.newMemberAdded = false
+		// In Kafka too the flag outlives a delay that nothing could extend: the group's next initial delay is extended by it.
 		s.completeJoin(g)
 	}
 	s.startTimer(&c.joinTimer, delay)

@@ -237,13 +237,21 @@ func (w *script) state() error {
 		w.printf("  pending %s", id)
 	}
 	for _, o := range st.Offsets {
-		w.printf("  offset %s-%d = %d", o.Topic, o.Partition, o.Offset)
+		w.printf("  offset %s", w.showOffset(o))
 	}
 	for _, o := range st.PendingOffsets {
-		w.printf("  pending offset %s-%d = %d of producer %d", o.Topic, o.Partition, o.Offset, o.ProducerID)
+		w.printf("  pending offset %s", w.showOffset(o))
 	}
 	if len(st.HeldAt) > 0 {
 		w.printf("  held at %v", st.HeldAt)
 	}
 	return nil
+}
+
+func (w *script) showOffset(o CommittedOffset) string {
+	out := fmt.Sprintf("%s-%d = %d%s%s, committed +%s", o.Topic, o.Partition, o.Offset, showLeaderEpoch(o.LeaderEpoch), suffix(" ", o.Metadata), o.CommittedAt.Sub(w.start))
+	if o.ProducerID != -1 {
+		out += fmt.Sprintf(" by producer %d", o.ProducerID)
+	}
+	return out
 }
