@@ -261,7 +261,6 @@ func (s *Shard) syncConsumerGroup(group *group, c Command, req *kmsg.SyncGroupRe
 		return
 	}
 	s.stopTimer(&m.sync)
-	m.lastBeat = s.now
 	s.restartSession(g, m)
 	resp := req.ResponseKind().(*kmsg.SyncGroupResponse)
 	resp.ProtocolType = kmsg.StringPtr(consumerProtocolType)
@@ -296,7 +295,6 @@ func (s *Shard) classicBeat(group *group, c Command, req *kmsg.HeartbeatRequest,
 	g := group.consumer
 	m, code := s.classicMemberFor(g, req.MemberID, req.InstanceID, req.Generation)
 	if code == errNone {
-		m.lastBeat = s.now
 		s.restartSession(g, m)
 		if s.mustRejoin(g, m) {
 			code = errRebalanceInProgress

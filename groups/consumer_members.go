@@ -217,7 +217,6 @@ func (s *Shard) rebalanceConsumer(g *group, cause string) error {
 
 func (s *Shard) touchConsumer(g *group, memberID string) {
 	if m := g.consumer.members[memberID]; m != nil && m.epoch != epochLeaveStatic {
-		m.lastBeat = s.now
 		s.restartSession(g.consumer, m)
 	}
 }

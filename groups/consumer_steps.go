@@ -111,7 +111,6 @@ func (s *Shard) finishBeat(b *beat) *refusal {
 		s.restartRevocation(g, m)
 		s.tellChange(g, m, b.before)
 	}
-	m.lastBeat = s.now
 	s.restartSession(g, m)
 	withAssignment := b.joins || b.full || !b.before.assigned.equal(m.assigned) || s.answerLost(m, b.client)
 	m.toldBy = 0

@@ -23,7 +23,7 @@ func (s *Shard) startSession(g *consumerGroup, m *consumerMember, timeout time.D
 			return fmt.Sprintf("session timeout of %s passed without a heartbeat", m.timeout)
 		})}
 	}
-	m.timeout = timeout
+	m.timeout, m.lastBeat = timeout, s.now
 	s.startTimer(&m.session, timeout)
 }
 

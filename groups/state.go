@@ -55,7 +55,7 @@ type MemberState struct {
 	Target, Owned, Revoking map[string][]int32
 	// Assignment is a classic member's assignment as its leader wrote it.
 	Assignment      []byte
-	LastHeartbeat   time.Time // the last request that renewed the session
+	LastHeartbeat   time.Time // the last request that renewed the session, or when the coordinator took the member over
 	SessionDeadline time.Time // zero while no session timer runs
 	// ParkedIn says which request waits for its answer: "join", "sync", "heartbeat" or "".
 	ParkedIn string
