@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
 )
 
 // TestJavaClosesWithoutLeaving closes a Java consumer that sends nothing when it closes: a static member that commits by itself leaves no group, and neither

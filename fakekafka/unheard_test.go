@@ -19,18 +19,25 @@ func TestHeartbeatOfAClientThatClosesUnheard(t *testing.T) {
 		software string
 		instance *string
 		assignor string
+		upgraded bool // the group has a member of the consumer protocol
 		fetches  time.Duration
 		held     time.Duration
 	}{
-		"static":                {"apache-kafka-java", pod, "", 0, 500 * time.Millisecond},
-		"static, as it fetches": {"apache-kafka-java", pod, "", 2 * time.Second, 2500 * time.Millisecond},
-		"streams":               {"apache-kafka-java", nil, "stream", 0, 500 * time.Millisecond},
-		"it says when it goes":  {"apache-kafka-java", nil, "", 0, 15 * time.Second},
-		"it doesn't wait":       {"kgo", pod, "", 0, 8 * time.Second},
+		"static":                {"apache-kafka-java", pod, "", false, 0, 500 * time.Millisecond},
+		"static, as it fetches": {"apache-kafka-java", pod, "", false, 2 * time.Second, 2500 * time.Millisecond},
+		"streams":               {"apache-kafka-java", nil, "stream", false, 0, 500 * time.Millisecond},
+		"it says when it goes":  {"apache-kafka-java", nil, "", false, 0, 15 * time.Second},
+		"it doesn't wait":       {"kgo", pod, "", false, 0, 8 * time.Second},
+
+		"static, in an upgraded group":               {"apache-kafka-java", pod, "", true, 0, 500 * time.Millisecond},
+		"it says when it goes, in an upgraded group": {"apache-kafka-java", nil, "", true, 0, 15 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				k := startRaw(t, fakekafka.InMemoryNetwork())
+				if test.upgraded {
+					k.Join("billing", fakekafka.Member{ClientID: "worker-2", Topics: []string{"orders"}, Protocol: fakekafka.Consumer})
+				}
 				m := &rawMember{raw: dialRaw(t, k, "worker-1"), group: "billing", software: test.software, instance: test.instance, assignor: test.assignor}
 				m.joins()
 				fetch := fetchFrom(test.fetches, 0, -1, "orders", 0)

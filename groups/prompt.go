@@ -57,7 +57,14 @@ func classicHold(c Client, version int16, m *classicMember) time.Duration {
 // where it doesn't leave the group: as a static member (KIP-345), and in Kafka Streams.
 func (s *Shard) ClosesUnheard(group, member string, c Client) bool {
 	g := s.groups[group]
-	if g == nil || g.classic == nil || !strings.HasPrefix(strings.ToLower(c.Software), javaSoftware) {
+	if g == nil || !strings.HasPrefix(strings.ToLower(c.Software), javaSoftware) {
+		return false
+	}
+	if g.consumer != nil {
+		m := g.consumer.members[member] // in a group of both protocols
+		return m != nil && m.instanceID != nil
+	}
+	if g.classic == nil {
 		return false
 	}
 	m := g.classic.members[member]
