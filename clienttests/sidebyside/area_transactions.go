@@ -1,6 +1,8 @@
 package main
 
 import (
+	"time"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/partitionlog"
@@ -33,9 +35,23 @@ var transactionsArea = area{
 	},
 }
 
+// expiryArea is transactionsArea with transactions that run out of time in the pauses.
+var expiryArea = area{
+	name:   "expiry",
+	parts:  transactionsArea.parts,
+	topics: transactionsArea.topics,
+	spoil:  5,
+	pause:  1800 * time.Millisecond,
+	needs:  map[string]int{"transaction.abort.timed.out.transaction.cleanup.interval.ms": 300},
+	kinds:  transactionsArea.kinds,
+}
+
 func (g *gen) initProducerID(q *kmsg.InitProducerIDRequest) {
 	name := g.transaction()
 	q.TransactionalID, q.TransactionTimeoutMillis, q.ProducerID, q.ProducerEpoch = &name, 60000, -1, -1
+	if g.short {
+		q.TransactionTimeoutMillis = shortTimeout
+	}
 	if g.percent(30) {
 		p := g.producer(name)
 		q.ProducerID, q.ProducerEpoch = p.id, p.epoch

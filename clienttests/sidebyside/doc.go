@@ -3,7 +3,8 @@
 //	clienttests/reference/apache-kafka/start.sh DIR 29092 group.consumer.assignment.interval.ms=0 &
 //	go run ./clienttests/sidebyside -kafka 127.0.0.1:29092 [-areas classic,log] [-n 20] [-for 60s] [-seed 1] [-v]
 //
-// fakekafka is started by the program itself, with Kafka's timings. An area (area_*.go) is a kind of sequence: some thirty requests on
+// With group.min.session.timeout.ms=100 members' sessions end in the area life, and with transaction.abort.timed.out.transaction.cleanup.interval.ms=300 transactions
+// in the area expiry, which is left out else. fakekafka is started by the program itself, with Kafka's timings. An area (area_*.go) is a kind of sequence: some thirty requests on
 // the same few groups, transactions, topics or sessions, mostly sensible ones, with states, epochs and ids that earlier answers
 // gave, in random order and version. Then some fields are set to something else (fill.go) and some frames are damaged (mutate.go).
 //

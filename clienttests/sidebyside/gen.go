@@ -43,6 +43,8 @@ type area struct {
 	// choose picks the API of the next request by what the brokers have told; nil: one of kinds by weight.
 	choose func(*gen) int16
 	pause  time.Duration // before some of the steps, in which what has a short timeout ends
+	// needs are settings, in milliseconds, that Kafka must be started with: so much or less.
+	needs map[string]int
 }
 
 // pausesAt tells whether a pause comes before the step.
@@ -53,7 +55,7 @@ type versions map[int16][2]int16
 
 // request makes the step's request for one broker.
 func (a *area) request(s step, w *world, served versions) (kmsg.Request, []mutation) {
-	g := &gen{r: rand.New(rand.NewPCG(s.seed, 1)), w: w, odd: a.odd}
+	g := &gen{r: rand.New(rand.NewPCG(s.seed, 1)), w: w, odd: a.odd, short: a.pause > 0}
 	k := a.kindOf(g)
 	q := kmsg.RequestForKey(k.key)
 	g.key = k.key
@@ -109,6 +111,8 @@ type gen struct {
 	odd int
 	key int16   // the API
 	who *member // whose turn it is, where an area chooses one
+	// short timeouts end in a pause.
+	short bool
 }
 
 // percent is true n times of a hundred.

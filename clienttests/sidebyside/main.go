@@ -82,6 +82,15 @@ func run(args []string, out io.Writer) error {
 	if min, err := strconv.Atoi(times["group.min.session.timeout.ms"]); err == nil {
 		o.minSession = int32(min)
 	}
+	o.areas = slices.DeleteFunc(o.areas, func(a *area) bool {
+		for name, most := range a.needs {
+			if has, err := strconv.Atoi(times[name]); err == nil && has > most {
+				fmt.Fprintf(out, "%s is left out: it needs a Kafka that was started with %s=%d\n", a.name, name, most)
+				return true
+			}
+		}
+		return false
+	})
 	if o.ours == "" {
 		k, err := startOurs(times)
 		if err != nil {

@@ -10,7 +10,8 @@ import (
 // Two fakekafka brokers answer alike: what is taken for a difference is none of the comparison's own making.
 func TestOursBesideOurs(t *testing.T) {
 	t.Parallel()
-	other, err := startOurs(map[string]string{"group.min.session.timeout.ms": "100", "offsets.retention.check.interval.ms": "400"})
+	other, err := startOurs(map[string]string{"group.min.session.timeout.ms": "100", "offsets.retention.check.interval.ms": "400",
+		"transaction.abort.timed.out.transaction.cleanup.interval.ms": "300"})
 	require.NoError(t, err)
 	t.Cleanup(func() { other.Close() })
 	var out bytes.Buffer

@@ -27,8 +27,8 @@ func servedBy(addr string) (versions, error) {
 	return served, nil
 }
 
-// alike are settings of the broker that fakekafka is given as Kafka has them: times that are long unless one is started for lifeArea.
-var alike = []string{"group.min.session.timeout.ms", "offsets.retention.check.interval.ms"}
+// alike are settings of the broker that fakekafka is given as Kafka has them: times that are long unless one is started for lifeArea or expiryArea.
+var alike = []string{"group.min.session.timeout.ms", "offsets.retention.check.interval.ms", "transaction.abort.timed.out.transaction.cleanup.interval.ms"}
 
 // settingsOf asks a broker for the settings that are to be alike.
 func settingsOf(addr string) (map[string]string, error) {
