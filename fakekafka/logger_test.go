@@ -3,10 +3,12 @@ package fakekafka_test
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/assignors"
 	"github.com/fakekafka/fakekafka/fakekafka"
@@ -43,4 +45,18 @@ func TestALoggerMayAskTheCluster(t *testing.T) {
 		k.Close()
 	})
 	require.NotZero(t, h.asked.Load(), "the assignor's panic was logged")
+}
+
+// A client from before Kafka 2.1 only sees its connection end, as on Apache Kafka 4: the log says who it was, why, and what to do.
+func TestTheLogNamesAClientThatIsTooOld(t *testing.T) {
+	t.Parallel()
+	var said lockedBuffer
+	k, err := fakekafka.New(fakekafka.Logger(slog.New(slog.NewTextHandler(&said, nil))))
+	require.NoError(t, err)
+	defer k.Close()
+	dialRaw(t, k, "worker-1").cut(versioned(kmsg.NewPtrProduceRequest(), 0))
+	k.Close()
+	require.Contains(t, said.String(), "client=worker-1")
+	require.Contains(t, said.String(), "Produce v0 is not served, versions 3 to 13 are. Apache Kafka 4 serves no version older than that either (KIP-896): update the client")
+	require.Equal(t, 1, strings.Count(said.String(), "level=WARN"), "%s", said.String())
 }

@@ -102,6 +102,15 @@ type badInput struct{ error }
 
 func (e badInput) Unwrap() error { return e.error }
 
+// remedy is what a reader of the log can do about a bad request; "" for nothing.
+func remedy(err error) string {
+	var u *wire.UnsupportedError
+	if errors.As(err, &u) && u.TooOld() {
+		return ". Apache Kafka 4 serves no version older than that either (KIP-896): update the client, or have it take the broker for 2.1 or newer (sarama: Config.Version)"
+	}
+	return ""
+}
+
 // errNoAnswer closes the connection without an answer.
 type errNoAnswer struct{ why string }
 
@@ -121,7 +130,7 @@ func (c *conn) end(err error) {
 	}
 	var bad badInput
 	if errors.As(err, &bad) {
-		c.cluster.log.Warn("bad request, connection closed", "client", c.clientID(), "remote", c.nc.RemoteAddr().String(), "reason", err.Error())
+		c.cluster.log.Warn("bad request, connection closed", "client", c.clientID(), "remote", c.nc.RemoteAddr().String(), "reason", err.Error()+remedy(err))
 	}
 	switch {
 	case c.reason.Load() != nil: // it was cut, which has told why
@@ -237,14 +246,14 @@ func (c *conn) aheadReader() {
 }
 
 func (c *conn) handle(frame []byte) (answer, error) {
-	body, err := c.header.Parse(frame)
-	if err != nil {
-		return nil, badInput{err}
-	}
 	h := &c.header
+	body, err := h.Parse(frame)
 	if c.speaks == nil || c.speaks.client != h.ClientID {
 		c.speaks = &speaker{conn: c, client: h.ClientID}
 		c.lastClient.Store(&c.speaks.client)
+	}
+	if err != nil {
+		return nil, badInput{err}
 	}
 	if h.Key == wire.ApiVersions && !wire.Accepted(h.Key, h.Version) {
 		return apiVersionsUnsupported(), nil

@@ -14,6 +14,9 @@ type api struct {
 	unlisted bool  // answered, but left out of ApiVersions
 }
 
+// lowest is the first version that is served.
+func (a api) lowest() int16 { return max(a.min, a.refused) }
+
 func lookup(k Key) (api, bool) {
 	if k < 0 || int(k) >= len(apis) || apis[k].name == "" {
 		return api{}, false
@@ -68,7 +71,7 @@ func Advertised(k Key) (min, max int16, ok bool) {
 // answer, except unknown versions of ApiVersions.
 func Accepted(k Key, version int16) bool {
 	a, ok := lookup(k)
-	return ok && version >= max(a.min, a.refused) && version <= a.max
+	return ok && version >= a.lowest() && version <= a.max
 }
 
 // Flexible tells whether this version of k has compact fields and tag sections

@@ -18,7 +18,7 @@ type Header struct {
 // costs no allocation per request.
 //
 // The error is an [*UnsupportedError] for a key or version that is not served;
-// key, version and correlation id are filled then as far as they could be read.
+// key, version, correlation id and client id are filled then as far as they could be read.
 // ApiVersions is parsed at any version: the caller answers unknown ones in the v0
 // form ([Accepted] tells), without reading the body.
 func (h *Header) Parse(frame []byte) (body []byte, err error) {
@@ -32,24 +32,14 @@ func (h *Header) Parse(frame []byte) (body []byte, err error) {
 	if len(rest) >= 4 {
 		h.CorrelationID = int32(binary.BigEndian.Uint32(rest))
 	}
-	if !Accepted(h.Key, h.Version) && h.Key != ApiVersions {
+	unserved := !Accepted(h.Key, h.Version) && h.Key != ApiVersions
+	rest, err = h.parseClientID(rest)
+	switch {
+	case unserved:
 		return nil, &UnsupportedError{h.Key, h.Version}
+	case err != nil:
+		return nil, fmt.Errorf("request header: %w", err)
 	}
-	if len(rest) < 6 {
-		return nil, fmt.Errorf("request header: %w", errShort)
-	}
-	n := int(int16(binary.BigEndian.Uint16(rest[4:])))
-	rest = rest[6:]
-	n = max(n, 0) // any negative length is a null
-	if n > len(rest) {
-		return nil, fmt.Errorf("request header: client id of %d bytes announced, %d are left", n, len(rest))
-	}
-	if string(rest[:n]) != h.ClientID {
-		if h.ClientID, err = writable(rest[:n]); err != nil {
-			return nil, fmt.Errorf("request header: client id: %w", err)
-		}
-	}
-	rest = rest[n:]
 	if Flexible(h.Key, h.Version) {
 		w := walker{rest: rest, compact: true}
 		if err := w.tagSection(&op{}); err != nil {
@@ -58,6 +48,27 @@ func (h *Header) Parse(frame []byte) (body []byte, err error) {
 		rest = w.rest
 	}
 	return rest, nil
+}
+
+// parseClientID reads the client id of a header's rest, which begins with the correlation id.
+func (h *Header) parseClientID(rest []byte) ([]byte, error) {
+	if len(rest) < 6 {
+		return nil, errShort
+	}
+	n := int(int16(binary.BigEndian.Uint16(rest[4:])))
+	rest = rest[6:]
+	n = max(n, 0) // any negative length is a null
+	if n > len(rest) {
+		return nil, fmt.Errorf("client id of %d bytes announced, %d are left", n, len(rest))
+	}
+	if string(rest[:n]) != h.ClientID {
+		id, err := writable(rest[:n])
+		if err != nil {
+			return nil, fmt.Errorf("client id: %w", err)
+		}
+		h.ClientID = id
+	}
+	return rest[n:], nil
 }
 
 // UnsupportedError is a key or version that a 4.3.1 broker doesn't serve.
@@ -71,5 +82,11 @@ func (e *UnsupportedError) Error() string {
 	if !ok {
 		return fmt.Sprintf("API key %d is not served on this listener", int16(e.Key))
 	}
-	return fmt.Sprintf("%s v%d is not served, versions %d to %d are", a.name, e.Version, max(a.min, a.refused), a.max)
+	return fmt.Sprintf("%s v%d is not served, versions %d to %d are", a.name, e.Version, a.lowest(), a.max)
+}
+
+// TooOld tells whether Kafka served the version once: clients from before Kafka 2.1 send it (KIP-896), and those that were told the broker is so old.
+func (e *UnsupportedError) TooOld() bool {
+	a, ok := lookup(e.Key)
+	return ok && e.Version >= 0 && e.Version < a.lowest()
 }

@@ -59,6 +59,33 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
+// What can't be served is refused whether its client id can be read or not; who sent it is told where it can.
+func TestUnservedRequestsHaveAClient(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		explanation string
+		frame       string
+		client      string
+		tooOld      bool
+	}{
+		{"below what is served", "\x00\x02\x00\x00\x00\x00\x00\x07\x00\x02meBODY", "me", true},
+		{"advertised and refused", "\x00\x00\x00\x02\x00\x00\x00\x07\x00\x02meBODY", "me", true},
+		{"a version too high", "\x00\x03\x00\x63\x00\x00\x00\x07\x00\x02me\x00", "me", false},
+		{"a negative version", "\x00\x03\xff\xff\x00\x00\x00\x07\x00\x02me", "me", false},
+		{"an unknown key", "\x03\xe8\x00\x00\x00\x00\x00\x07\x00\x02me", "me", false},
+		{"the header of ControlledShutdown v0 has none", "\x00\x07\x00\x00\x00\x00\x00\x07\x00\x00\x00\x01", "", false},
+		{"nothing after the version", "\x00\x02\x00\x00", "", true},
+		{"a client id cut short", "\x00\x02\x00\x00\x00\x00\x00\x07\x00\x09me", "", true},
+	} {
+		var h Header
+		_, err := h.Parse([]byte(c.frame))
+		var u *UnsupportedError
+		require.ErrorAs(t, err, &u, c.explanation)
+		require.Equal(t, c.client, h.ClientID, c.explanation)
+		require.Equal(t, c.tooOld, u.TooOld(), c.explanation)
+	}
+}
+
 func TestHeadersOfKmsgsFormatter(t *testing.T) {
 	t.Parallel()
 	forEachRequest(func(k Key, version int16) {
