@@ -93,7 +93,7 @@ func (c *Cluster) elect(m *metadata, p *partition, unclean bool) (*partitionStat
 	case unclean && s.leader >= 0, !unclean && s.leader == s.replicas[0]:
 		return nil, refuse(wire.ElectionNotNeeded, "Leader election not needed for topic partition.")
 	case unclean:
-		elected := s.after(m, m.topics[p.topic].configs.MinInsyncReplicas, true, func(*partitionState) {})
+		elected := p.afterElection(m, true, func(*partitionState) {})
 		if elected.leader < 0 {
 			return nil, refuse(wire.EligibleLeadersNotAvailable, "Eligible topic partition leaders are not available.")
 		}

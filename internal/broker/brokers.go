@@ -100,7 +100,8 @@ func (c *Cluster) brokersChanged(alive map[int32]bool, killed ...int32) {
 		for _, name := range sortedKeys(m.topics) {
 			for _, p := range m.topics[name].partitions {
 				old := p.state.Load()
-				if !slices.ContainsFunc(old.replicas, func(id int32) bool { _, changed := alive[id]; return changed }) {
+				changed := slices.ContainsFunc(old.replicas, func(id int32) bool { _, changed := alive[id]; return changed })
+				if !changed && len(without(killed, old.elr)) == len(killed) { // who is eligible need not be a replica
 					continue
 				}
 				s := p.after(m, func(s *partitionState) { s.elr = without(s.elr, killed) })

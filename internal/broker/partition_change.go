@@ -23,25 +23,29 @@ type partitionChange struct {
 	before *partitionState
 	partitionState
 	m       *metadata
-	minISR  int32 // min.insync.replicas
-	unclean bool  // unclean.leader.election.enable, or an unclean election was asked for
+	minISR  int  // of the topic: see topic.minISR
+	unclean bool // unclean.leader.election.enable, or an unclean election was asked for
 }
 
 // after is the state of a partition after edit, which says what is wanted of it, and after all that follows from it for the
 // brokers that run in m. On the loop.
 func (p *partition) after(m *metadata, edit func(*partitionState)) *partitionState {
-	configs := m.topics[p.topic].configs
-	return p.state.Load().after(m, configs.MinInsyncReplicas, configs.UncleanLeaderElection, edit)
+	return p.afterElection(m, m.topics[p.topic].configs.UncleanLeaderElection, edit)
 }
 
-func (s *partitionState) after(m *metadata, minISR int32, unclean bool, edit func(*partitionState)) *partitionState {
-	c := partitionChange{before: s, partitionState: *s, m: m, minISR: minISR, unclean: unclean}
+// afterElection is after, where unclean says whether an election may be unclean.
+func (p *partition) afterElection(m *metadata, unclean bool, edit func(*partitionState)) *partitionState {
+	t, s := m.topics[p.topic], p.state.Load()
+	c := partitionChange{before: s, partitionState: *s, m: m, minISR: t.minISR(t.partitions[0].state.Load()), unclean: unclean}
 	edit(&c.partitionState)
 	c.isr = slices.DeleteFunc(slices.Clone(c.isr), func(id int32) bool { return !m.isAlive(id) })
 	c.build()
 	if c.leader >= 0 && c.expandISR() { // the leader tells the controller, which makes this another change
 		one := c.partitionState
 		c.before = &one
+		if p.index == 0 {
+			c.minISR = t.minISR(&one)
+		}
 		c.build()
 	}
 	next := c.partitionState
@@ -89,21 +93,26 @@ func (c *partitionChange) expandISR() bool {
 	return true
 }
 
-// completeReassignment ends a reassignment when of the replicas that stay all new ones are in sync, and as many as min.insync.replicas asks for.
+// completeReassignment ends a reassignment when of the replicas that stay all new ones are in sync, or simply all, where there are to be fewer
+// than before. What min.insync.replicas asks for doesn't count.
 func (c *partitionChange) completeReassignment() {
 	if !c.reassigning() {
 		return
 	}
 	replicas, isr := without(c.replicas, c.removing), without(c.isr, c.removing)
-	if len(isr) == 0 || len(isr) < effectiveMinISR(c.minISR, len(replicas)) || len(without(c.adding, isr)) > 0 {
+	if len(isr) == 0 || len(without(c.adding, isr)) > 0 {
+		return
+	}
+	if len(c.adding) < len(c.removing) && len(without(replicas, isr)) > 0 {
 		return
 	}
 	c.replicas, c.isr, c.adding, c.removing = replicas, isr, nil, nil
 }
 
-// populateELR keeps who has all that was acknowledged, while fewer are in sync than min.insync.replicas asks for.
+// populateELR keeps who has all that was acknowledged, while fewer are in sync than min.insync.replicas asks for. Who is no replica any more
+// is kept too.
 func (c *partitionChange) populateELR() {
-	if len(c.isr) >= effectiveMinISR(c.minISR, len(c.replicas)) {
+	if len(c.isr) >= c.minISR {
 		c.elr, c.lastKnownELR = nil, nil
 		return
 	}
@@ -112,7 +121,7 @@ func (c *partitionChange) populateELR() {
 	c.elr = without(slices.Compact(candidates), c.isr)
 }
 
-// elect keeps the leader while it is in sync, and else takes the first replica that runs and is in sync or eligible, or else who led last where
+// elect keeps the leader while it is in sync, and else takes the first replica that runs and is in sync, or eligible, or else who led last where
 // nobody is known to be eligible, or else (unclean) any that runs.
 func (c *partitionChange) elect() {
 	if c.validLeader(c.leader) {
@@ -133,8 +142,9 @@ func (c *partitionChange) elect() {
 	}
 }
 
+// validLeader tells whether a broker may lead: who is eligible may where nobody is in sync.
 func (c *partitionChange) validLeader(id int32) bool {
-	return c.m.isAlive(id) && (slices.Contains(c.isr, id) || slices.Contains(c.elr, id))
+	return c.m.isAlive(id) && (slices.Contains(c.isr, id) || len(c.isr) == 0 && slices.Contains(c.elr, id))
 }
 
 // lead makes a broker the leader; one that was not in sync is alone in sync then.
@@ -158,6 +168,12 @@ func (c *partitionChange) updateLastKnownLeader() {
 
 // effectiveMinISR is min.insync.replicas of a partition: more than it has replicas counts as their number.
 func effectiveMinISR(minISR int32, replicas int) int { return min(int(minISR), replicas) }
+
+// minISR is min.insync.replicas as the controller takes it for each partition of a topic: more than the first one has replicas counts as their
+// number. That is one for all, and counts the replicas from before a change, so that a reassignment to fewer can leave some eligible.
+func (t *topic) minISR(first *partitionState) int {
+	return effectiveMinISR(t.configs.MinInsyncReplicas, len(first.replicas))
+}
 
 func (s *partitionState) reassigning() bool { return len(s.adding)+len(s.removing) > 0 }
 

@@ -90,6 +90,29 @@ func TestPartitionChanges(t *testing.T) {
 			assign 2 3:   L2 E1 R[2 3 1] I[2] ELR[1] removing[1]
 			start 1:      L2 E1 R[2 3 1] I[1 2] removing[1]
 			start 3:      L2 E2 R[2 3] I[2 3]`},
+		{name: "fewer than before wait for all that stay", replicas: "3 2 1", minISR: 1, steps: `
+			stop 3:       L2 E1 R[3 2 1] I[2 1]
+			assign 2 3:   L2 E1 R[2 3 1] I[2 1] removing[1]
+			stop 2:       L1 E2 R[2 3 1] I[1] removing[1]
+			start 3:      L1 E2 R[2 3 1] I[1 3] removing[1]
+			start 2:      L2 E3 R[2 3] I[2 3]`},
+		{name: "as many as before don't, even if too few are in sync", replicas: "1 2", minISR: 2, steps: `
+			stop 2:       L1 E0 R[1 2] I[1] ELR[2]
+			assign 3 2:   L3 E1 R[3 2] I[3] ELR[1 2]
+			start 2:      L3 E1 R[3 2] I[2 3]`},
+		{name: "who is no replica any more can be eligible", replicas: "1 2", minISR: 2, steps: `
+			stop 2:       L1 E0 R[1 2] I[1] ELR[2]
+			assign 3:     L3 E1 R[3] I[3] ELR[1 2]
+			start 2:      L3 E1 R[3] I[3] ELR[1 2]
+			assign 3 1:   L3 E1 R[3 1] I[1 3]`},
+		{name: "one who is no replica is not eligible either when it comes back after it was killed", replicas: "1 2", minISR: 2, steps: `
+			assign 1:     L1 E1 R[1] I[1] ELR[2]
+			kill 2:       L1 E1 R[1] I[1] ELR[2]
+			start 2:      L1 E1 R[1] I[1]`},
+		{name: "replicas that are going count too while they are there", replicas: "1 2", minISR: 3, steps: `
+			assign 3 2:   L3 E1 R[3 2] I[2 3] ELR[1]
+			kill 2:       L3 E1 R[3 2] I[3] ELR[1 2]
+			start 2:      L3 E1 R[3 2] I[2 3]`},
 		{name: "only what was added is in sync", replicas: "1", minISR: 1, steps: `
 			stop 3:       L1 E0 R[1] I[1]
 			assign 2 3:   L1 E0 R[2 3 1] I[1 2] adding[2 3] removing[1]
@@ -116,7 +139,7 @@ func TestPartitionChanges(t *testing.T) {
 				code := changePartition(t, c, step)
 				got := strconv.Itoa(int(code))
 				if code == wire.None {
-					got = describedPartition(t, c)
+					got = describedPartition(t, c, 0)
 				}
 				require.Equal(t, strings.TrimSpace(want), got, "after %s", step)
 			}
@@ -176,13 +199,13 @@ func dialRunning(t *testing.T, c *Cluster) *rawClient {
 	return dialNode(t, c, c.meta.Load().alive()[0])
 }
 
-// describedPartition is what DescribeTopicPartitions says of partition 0 of topic t, and ListPartitionReassignments.
-func describedPartition(t *testing.T, c *Cluster) string {
+// describedPartition is what DescribeTopicPartitions says of a partition of topic t, and ListPartitionReassignments of the first one.
+func describedPartition(t *testing.T, c *Cluster, index int) string {
 	cl := dialRunning(t, c)
 	req := kmsg.NewPtrDescribeTopicPartitionsRequest()
-	req.ResponsePartitionLimit = 1
+	req.ResponsePartitionLimit = 10
 	req.Topics = []kmsg.DescribeTopicPartitionsRequestTopic{{Topic: "t"}}
-	p := cl.ask(req).(*kmsg.DescribeTopicPartitionsResponse).Topics[0].Partitions[0]
+	p := cl.ask(req).(*kmsg.DescribeTopicPartitionsResponse).Topics[0].Partitions[index]
 	require.Zero(t, p.ErrorCode, "not even without a leader")
 	out := fmt.Sprintf("L%d E%d R%v I%v", p.LeaderID, p.LeaderEpoch, p.Replicas, p.ISR)
 	add := func(name string, list []int32) {
@@ -197,6 +220,32 @@ func describedPartition(t *testing.T, c *Cluster) string {
 		add("removing", topic.Partitions[0].RemovingReplicas)
 	}
 	return out
+}
+
+// TestMinISROfTheFirstPartition: how many min.insync.replicas asks for is the same for all partitions of a topic, and no more than the first one
+// had replicas before the change. As three brokers of Apache Kafka 4.3.1 described it.
+func TestMinISROfTheFirstPartition(t *testing.T) {
+	t.Parallel()
+	start := func(minISR string) *Cluster {
+		return startCluster(t, Options{Brokers: 3, Topics: []TopicSpec{{Name: "t", Partitions: 2, ReplicationFactor: 3, Configs: map[string]string{"min.insync.replicas": minISR}}}})
+	}
+	assign := func(c *Cluster, index int32, replicas ...int32) {
+		resp := dialRunning(t, c).ask(reassign("t", index, replicas...)).(*kmsg.AlterPartitionAssignmentsResponse)
+		require.Zero(t, resp.Topics[0].Partitions[0].ErrorCode)
+	}
+
+	c := start("2")
+	assign(c, 1, 1, 2, 3)
+	assign(c, 0, 1)
+	require.Equal(t, "L1 E1 R[1] I[1] ELR[2 3]", describedPartition(t, c, 0), "before the change there were three replicas")
+	require.NoError(t, c.StopBroker(3, true))
+	require.NoError(t, c.StopBroker(2, true))
+	require.Contains(t, describedPartition(t, c, 1), "R[1 2 3] I[1]")
+	require.NotContains(t, describedPartition(t, c, 1), "ELR", "the first partition has one replica, so one in sync is enough")
+
+	c = start("3")
+	assign(c, 1, 2, 1)
+	require.Equal(t, "L2 E1 R[2 1] I[2 1] ELR[3]", describedPartition(t, c, 1), "two are in sync, and the first partition has three replicas")
 }
 
 // TestHighWatermarkWaitsForTheISR: what is acknowledged by too few is not read, as Apache Kafka 4.3.1 has it.
