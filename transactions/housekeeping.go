@@ -12,7 +12,7 @@ func (s *Shard) AbortTimedOut(now time.Time) Effects {
 	}
 	for _, id := range s.IDs() {
 		e := s.entries[id]
-		if e.state == Ongoing && !e.ending && e.started+int64(e.timeoutMs) < now.UnixMilli() {
+		if e.state == Ongoing && e.started+int64(e.timeoutMs) < now.UnixMilli() {
 			s.fence(now, e, fmt.Sprintf("its timeout of %s has passed", time.Duration(e.timeoutMs)*time.Millisecond))
 		}
 	}
@@ -26,7 +26,7 @@ func (s *Shard) RemoveExpired(now time.Time) Effects {
 	}
 	for _, id := range s.IDs() {
 		e := s.entries[id]
-		if e.ending || e.state == Ongoing || e.state == PrepareCommit || e.state == PrepareAbort {
+		if e.state == Ongoing || e.state == PrepareCommit || e.state == PrepareAbort {
 			continue
 		}
 		if now.UnixMilli()-e.updated >= s.cfg.Expiration.Milliseconds() {

@@ -98,7 +98,7 @@ func (s *Shard) end() Effects {
 	return fx
 }
 
-// write changes an entry durably: what is not in the record is taken over from next.
+// write changes an entry durably; no marker is outstanding then.
 func (s *Shard) write(now time.Time, next entry, cause string, args ...any) *entry {
 	next.updated = now.UnixMilli()
 	r := next.record()
@@ -106,7 +106,7 @@ func (s *Shard) write(now time.Time, next entry, cause string, args ...any) *ent
 	if err != nil {
 		panic(err) // our own record
 	}
-	applied.lastEpoch, applied.ending, applied.markers = next.lastEpoch, next.ending, next.markers
+	applied.lastEpoch = next.lastEpoch
 	s.entries[next.id] = applied
 	s.fx.Records = append(s.fx.Records, r)
 	s.fx.Events = append(s.fx.Events, Event{next.id, next.producer, next.epoch, next.state, fmt.Sprintf(cause, args...)})
@@ -139,7 +139,7 @@ func (s *Shard) MarkersWritten(now time.Time, id string, written ...TopicPartiti
 		return s.end()
 	}
 	next := *e
-	next.ending, next.partitions = false, nil
+	next.partitions = nil
 	next.state = CompleteAbort
 	if e.state == PrepareCommit {
 		next.state = CompleteCommit

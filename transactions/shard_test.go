@@ -338,7 +338,7 @@ func TestReadOnly(t *testing.T) {
 	require.Empty(t, d.log)
 	known, code := d.s.Describe("t")
 	require.Equal(t, codeNone, code, "a new id is known, though not durably")
-	require.Equal(t, Producer{known.Producer.ID, noProducerEpoch}, known.Producer)
+	require.Equal(t, Description{TransactionalID: "t", Producer: Producer{known.Producer.ID, noProducerEpoch}, TimeoutMs: 60000, StartTimestamp: -1}, known)
 
 	d.s.SetReadOnly(false)
 	p, code := d.init(nobody)

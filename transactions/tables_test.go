@@ -76,6 +76,7 @@ func TestClassicEndsByState(t *testing.T) {
 						assert.Equal(t, map[bool]State{true: PrepareCommit, false: PrepareAbort}[commit], d.state(), what)
 						assert.Equal(t, []Markers{{"t", 7, 1, commit, 0, []TopicPartition{orders0}}}, d.told, what)
 						assert.Equal(t, codeConcurrentTransactions, second(d.end(given, commit, version)), "its markers are outstanding")
+						assert.Equal(t, codeConcurrentTransactions, second(d.end(given, !commit, version)), "before it is looked at what was decided")
 						continue
 					}
 					assert.Len(t, d.log, written, "%s by %v", what, given)
@@ -236,6 +237,7 @@ func TestEpochsThatProducersAreGiven(t *testing.T) {
 			lost, code := d.init(Producer{7, p.Epoch - 1})
 			if given == nobody {
 				assert.Equal(t, codeProducerFenced, code, "%s, %v", state, given)
+				assert.Equal(t, codeProducerFenced, second(d.init(Producer{7, 0})), "%s, %v", state, given)
 			} else {
 				assert.Equal(t, p, lost, "%s, %v", state, given)
 			}
@@ -573,4 +575,116 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 			require.Empty(t, markers, state.String())
 		}
 	}
+}
+
+// Each id is for itself: what is done for all of them is done for each.
+func TestSeveralIDs(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	var log []Record
+	next := int64(-1)
+	newID := func() int64 { next++; return next }
+	s := NewShard(DefaultConfig(), newID)
+	ps := make(map[string]Producer)
+	for _, id := range []string{"c", "a", "b", "idle"} {
+		p, code, fx := s.InitProducerID(now, id, 60000, nobody)
+		require.Zero(t, code)
+		ps[id], log = p, append(log, fx.Records...)
+		if id == "idle" {
+			continue
+		}
+		code, fx = s.AddPartitions(now, id, p, []TopicPartition{orders0}, 0)
+		require.Zero(t, code)
+		log = append(log, fx.Records...)
+	}
+	_, code, fx := s.EndTxn(now, "b", ps["b"], true, 4)
+	require.Zero(t, code)
+	log = append(log, fx.Records...)
+	fx = s.AbortTimedOut(now.Add(time.Hour))
+	log = append(log, fx.Records...)
+	require.Equal(t, []Markers{
+		{"a", ps["a"].ID, 1, false, 2, []TopicPartition{orders0}},
+		{"c", ps["c"].ID, 1, false, 2, []TopicPartition{orders0}},
+	}, fx.Markers)
+	outstanding := []Markers{
+		{"a", ps["a"].ID, 1, false, 0, []TopicPartition{orders0}},
+		{"b", ps["b"].ID, 0, true, 0, []TopicPartition{orders0}},
+		{"c", ps["c"].ID, 1, false, 0, []TopicPartition{orders0}},
+	}
+	require.Equal(t, outstanding, s.Outstanding())
+
+	loaded := NewShard(DefaultConfig(), newID)
+	for _, r := range log {
+		require.NoError(t, loaded.Replay(r))
+	}
+	require.Equal(t, outstanding, loaded.Loaded().Markers)
+	for _, id := range []string{"a", "b", "c"} {
+		loaded.MarkersWritten(now, id, orders0)
+	}
+	require.Empty(t, loaded.Outstanding())
+	loaded.SetReadOnly(true)
+	require.Empty(t, loaded.RemoveExpired(now.Add(30*24*time.Hour)))
+	require.Len(t, loaded.IDs(), 4)
+	loaded.SetReadOnly(false)
+	require.Len(t, loaded.RemoveExpired(now.Add(30*24*time.Hour)).Records, 4)
+	require.Empty(t, loaded.IDs())
+}
+
+// While markers are outstanding nobody is told who else he is.
+func TestOutstandingMarkersComeFirst(t *testing.T) {
+	t.Parallel()
+	d, p := at(t, Ongoing, false)
+	d.waits = true
+	require.Zero(t, second(d.end(p, false, 4)))
+	for _, given := range []Producer{nobody, p, {8, 1}, {7, 0}} {
+		require.Equal(t, codeConcurrentTransactions, second(d.init(given)), "%v", given)
+		require.Equal(t, codeConcurrentTransactions, second(d.end(Producer{8, 1}, true, 5)), "%v", given)
+	}
+	// They are written in any order, and in pieces.
+	d, p = at(t, Ongoing, false)
+	more := []TopicPartition{{"b", 1}, {"a", 2}, {"b", 0}, {"c", 0}}
+	require.Zero(t, d.add(p, 0, more...))
+	d.waits = true
+	require.Zero(t, second(d.end(p, false, 4)))
+	d.apply(d.s.MarkersWritten(d.now, "t", more...))
+	desc, _ := d.s.Describe("t")
+	require.Equal(t, []TopicPartition{orders0}, desc.Partitions)
+	d.apply(d.s.MarkersWritten(d.now, "t", orders0, orders0))
+	require.Equal(t, CompleteAbort, d.state())
+}
+
+// What a log knows of a producer is not all: an epoch whose answer may have been lost is known until the coordinator moves only. And a log may name partitions in any order.
+func TestWhatALogForgets(t *testing.T) {
+	t.Parallel()
+	d := newDriver(t)
+	p, _ := d.init(nobody)
+	p, _ = d.init(p)
+	p, _ = d.init(p)
+	require.Equal(t, Producer{0, 2}, p)
+	d.s = d.replayed()
+	for _, epoch := range []int16{0, 1} {
+		require.Equal(t, codeProducerFenced, second(d.init(Producer{0, epoch})))
+	}
+	v := kmsg.NewTxnMetadataValue()
+	v.Version, v.ProducerID, v.TimeoutMillis, v.State = 1, 7, 60000, kmsg.TransactionState(Ongoing)
+	v.Topics = []kmsg.TxnMetadataValueTopic{{Topic: "b", Partitions: []int32{1, 0}}, {Topic: "a", Partitions: []int32{2}}}
+	require.NoError(t, d.s.Replay(Record{recordKey("t"), v.AppendTo(nil)}))
+	for _, part := range []TopicPartition{{"a", 2}, {"b", 0}, {"b", 1}} {
+		require.Zero(t, d.s.VerifyPartition("t", Producer{7, 0}, part), "%v", part)
+	}
+}
+
+// The id of before is forgotten with the next transaction that the new one ends.
+func TestPreviousIDIsForgotten(t *testing.T) {
+	t.Parallel()
+	d, old := at(t, Ongoing, false)
+	d.s.entries["t"].epoch, old.Epoch = maxEpoch-1, maxEpoch-1
+	next, _ := d.end(old, true, 5)
+	require.Equal(t, Producer{8, 0}, next)
+	require.Zero(t, d.add(next, 2, orders0))
+	next, code := d.end(next, true, 5)
+	require.Zero(t, code)
+	require.Equal(t, Producer{8, 1}, next)
+	require.Equal(t, codeProducerFenced, second(d.init(old)))
+	require.Equal(t, codeInvalidProducerIDMapping, second(d.end(old, true, 5)))
 }
