@@ -6,5 +6,9 @@ import "github.com/fakekafka/fakekafka/internal/wire"
 // them: everybody may do everything, and these say so.
 
 func (r *request) withoutAuthorizer() (answer, error) {
-	return errorWithText(r.body, wire.SecurityDisabled, "No Authorizer is configured."), nil
+	text := "No Authorizer is configured."
+	if r.key == wire.DescribeACLs { // this one is the broker's, the others are the controller's
+		text = "No Authorizer is configured on the broker"
+	}
+	return errorWithText(r.body, wire.SecurityDisabled, text), nil
 }

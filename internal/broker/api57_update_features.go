@@ -100,9 +100,9 @@ func (c *Cluster) checkFeature(name string, level int16, kind int8) *topicError 
 	case kind < featureUpgrade || kind > featureUnsafeDowngrade:
 		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. The controller does not support the given upgrade type.", level, name)
 	case !ok:
-		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. This cluster does not support the given feature.", level, name)
+		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. Local controller %d does not support this feature.", level, name, c.controller(c.meta.Load()))
 	case level < f.Min || level > f.Max:
-		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. Supported are versions %d to %d.", level, name, f.Min, f.Max)
+		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. Local controller %d only supports versions %d-%d", level, name, c.controller(c.meta.Load()), f.Min, f.Max)
 	case level < now && kind == featureUpgrade:
 		return refuse(wire.InvalidUpdateVersion, "Invalid update version %d for feature %s. Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade.", level, name)
 	case level > now && kind != featureUpgrade:

@@ -116,7 +116,7 @@ func (e *quotaEntity) check(ops []quotaOp) *topicError {
 		case o.value <= 0: // NaN passes here and below, as in Kafka; nothing is above it
 			return refuse(wire.InvalidRequest, "Quota %s must be greater than 0", o.key)
 		case !limit.fraction && !whole(o.value):
-			return refuse(wire.InvalidRequest, "Configuration %s must be a whole number", o.key)
+			return refuse(wire.InvalidRequest, "%s cannot be a fractional value.", o.key)
 		case limit.forIP && math.Trunc(o.value) > math.MaxInt32: // a rate of connections is an int, one of bytes a long
 			return refuse(wire.InvalidRequest, "Configuration %s must not be greater than %d", o.key, math.MaxInt32)
 		}

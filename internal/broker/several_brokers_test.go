@@ -9,6 +9,54 @@ import (
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
+// TestTextsOfTools has texts that Apache Kafka's own command line tools print, as Apache Kafka 4.3.1 answers them.
+func TestTextsOfTools(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{}))
+	check := func(code wire.Code, text string, gotCode int16, gotText *string) {
+		t.Helper()
+		require.EqualValues(t, code, gotCode)
+		require.NotNil(t, gotText)
+		require.Equal(t, text, *gotText)
+	}
+
+	create := kmsg.NewPtrCreateTopicsRequest()
+	create.Version = 7
+	topic := kmsg.NewCreateTopicsRequestTopic()
+	topic.Topic, topic.NumPartitions, topic.ReplicationFactor = "..", 1, 1
+	create.Topics = append(create.Topics, topic)
+	made := cl.ask(create).(*kmsg.CreateTopicsResponse).Topics[0]
+	check(wire.InvalidTopicException, "Topic name is invalid: '..' is not allowed", made.ErrorCode, made.ErrorMessage)
+
+	quota := kmsg.NewPtrAlterClientQuotasRequest()
+	quota.Version = 1
+	quota.Entries = []kmsg.AlterClientQuotasRequestEntry{{
+		Entity: []kmsg.AlterClientQuotasRequestEntryEntity{{Type: "client-id", Name: kmsg.StringPtr("a")}},
+		Ops:    []kmsg.AlterClientQuotasRequestEntryOp{{Key: "producer_byte_rate", Value: 1.5}},
+	}}
+	altered := cl.ask(quota).(*kmsg.AlterClientQuotasResponse).Entries[0]
+	check(wire.InvalidRequest, "producer_byte_rate cannot be a fractional value.", altered.ErrorCode, altered.ErrorMessage)
+
+	feature := func(name string, level int16) *kmsg.UpdateFeaturesResponse {
+		req := kmsg.NewPtrUpdateFeaturesRequest()
+		req.Version = 2
+		u := kmsg.NewUpdateFeaturesRequestFeatureUpdate()
+		u.Feature, u.MaxVersionLevel, u.UpgradeType = name, level, featureUpgrade
+		req.FeatureUpdates = append(req.FeatureUpdates, u)
+		return cl.ask(req).(*kmsg.UpdateFeaturesResponse)
+	}
+	const failed = "The update failed for all features since the following feature had an error: "
+	updated := feature("transaction.version", 3)
+	check(wire.InvalidUpdateVersion, failed+"Invalid update version 3 for feature transaction.version. Local controller 1 only supports versions 0-2", updated.ErrorCode, updated.ErrorMessage)
+	updated = feature("none", 1)
+	check(wire.InvalidUpdateVersion, failed+"Invalid update version 1 for feature none. Local controller 1 does not support this feature.", updated.ErrorCode, updated.ErrorMessage)
+
+	describe := kmsg.NewPtrDescribeACLsRequest()
+	describe.Version = 3
+	acls := cl.ask(describe).(*kmsg.DescribeACLsResponse)
+	check(wire.SecurityDisabled, "No Authorizer is configured on the broker", acls.ErrorCode, acls.ErrorMessage)
+}
+
 // TestTextsOfSeveralBrokers has codes and texts of three brokers of Apache Kafka 4.3.1.
 func TestTextsOfSeveralBrokers(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ func validateTopicName(name string) *topicError {
 	case name == "":
 		return refuse(wire.InvalidTopicException, "Topic name is invalid: the empty string is not allowed")
 	case name == "." || name == "..":
-		return refuse(wire.InvalidTopicException, "Topic name is invalid: '.' or '..' is not allowed")
+		return refuse(wire.InvalidTopicException, "Topic name is invalid: '%s' is not allowed", name)
 	case len(name) > 249:
 		return refuse(wire.InvalidTopicException, "Topic name is invalid: the length of '%s' is longer than the max allowed length 249", name)
 	}
