@@ -254,17 +254,25 @@ func play(t testing.TB, script *script) {
 	}
 	now := time.UnixMilli(1_000_000)
 	var known []int32 // ids that once were given out
-	turn := uint32(0)
 	clientStats := func(id string, change func(*ClientStats)) {
 		s := model.stats.Clients[id]
 		change(&s)
 		model.stats.Clients[id] = s
 	}
-	id := func() int32 {
-		if len(known) == 0 || script.pick(12) == 0 {
-			return []int32{0, 5, -7, 2147483639}[script.pick(4)]
+	id := func() int32 { // mostly of a session that is there
+		var live []int32
+		for _, shard := range cache {
+			for _, s := range shard.Sessions() {
+				live = append(live, s.ID())
+			}
 		}
-		return known[len(known)-1-script.pick(min(len(known), 12))]
+		switch choice := script.pick(24); {
+		case choice == 0 || len(known) == 0:
+			return []int32{0, 5, -7, 2147483639}[script.pick(4)]
+		case choice < 4 || len(live) == 0:
+			return known[len(known)-1-script.pick(min(len(known), 12))]
+		}
+		return live[script.pick(len(live))]
 	}
 
 	for step := 0; script.more(); step++ {
@@ -295,7 +303,10 @@ func play(t testing.TB, script *script) {
 			}
 		case 3: // a full request, which may close a session
 			client, privileged, byID := fmt.Sprint("c", script.pick(2)), script.pick(3) == 0, script.pick(2) == 0
-			named, budget, old := script.partitions(byID, 5), 10*script.pick(12), id()
+			named, budget, old := script.partitions(byID, 5), 10*script.pick(12), NoSession
+			if script.pick(4) == 0 {
+				old = id()
+			}
 			oldShard, ok := ShardOf(old)
 			require.True(t, ok)
 			got := cache[oldShard].Close(old)
@@ -305,8 +316,7 @@ func play(t testing.TB, script *script) {
 
 			merged := Merge(slices.Clone(named), byID)
 			require.Equal(t, mergedByMap(named, byID), merged)
-			shard, first := ShardForTurn(turn), true
-			turn++
+			shard, first := ShardForTurn(uint32(script.pick(3))), true // few, so that they are full
 			var answer []Result
 			s := &modelSession{privileged: privileged, byID: byID, created: now.UnixMilli(), lastUsed: now.UnixMilli(), epoch: 1}
 			for _, p := range merged {
@@ -341,6 +351,9 @@ func play(t testing.TB, script *script) {
 				known = append(known, s.id)
 			}
 		case 4: // forced out
+			if script.pick(4) > 0 {
+				continue
+			}
 			victim := id()
 			shard, _ := ShardOf(victim)
 			if cache[shard].Evict(victim) != nil {
