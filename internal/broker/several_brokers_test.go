@@ -53,6 +53,8 @@ func TestTextsOfTools(t *testing.T) {
 
 	describe := kmsg.NewPtrDescribeACLsRequest()
 	describe.Version = 3
+	describe.ResourceType, describe.ResourcePatternType = kmsg.ACLResourceTypeAny, kmsg.ACLResourcePatternTypeAny
+	describe.Operation, describe.PermissionType = kmsg.ACLOperationAny, kmsg.ACLPermissionTypeAny
 	acls := cl.ask(describe).(*kmsg.DescribeACLsResponse)
 	check(wire.SecurityDisabled, "No Authorizer is configured on the broker", acls.ErrorCode, acls.ErrorMessage)
 }
