@@ -258,6 +258,19 @@ func TestUnregisterBroker(t *testing.T) {
 	require.Equal(t, []int32{1, 2}, known())
 }
 
+func TestDifferenceABrokerThatRunsStaysRegistered(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Brokers: 2, Topics: []TopicSpec{{Name: "t", Partitions: 1, ReplicationFactor: 2}}})
+	cl := dialRaw(t, c)
+	req := kmsg.NewPtrUnregisterBrokerRequest()
+	req.BrokerID = 2
+	require.Zero(t, cl.ask(req).(*kmsg.UnregisterBrokerResponse).ErrorCode)
+	describe := kmsg.NewPtrDescribeClusterRequest()
+	describe.Version = 2
+	require.Len(t, cl.ask(describe).(*kmsg.DescribeClusterResponse).Brokers, 2)
+	require.Contains(t, describedPartition(t, c, 0), "I[1 2]")
+}
+
 func TestConfigChangesTakeEffectAtOnce(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}})

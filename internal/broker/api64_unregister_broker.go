@@ -9,7 +9,7 @@ import (
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
-// UnregisterBroker, key 64, version 0: forgets a broker until it starts again. One that runs registers itself anew at once.
+// UnregisterBroker, key 64, version 0: forgets a broker until it starts again. One that runs stays, unlike in Kafka.
 
 func (r *request) unregisterBroker() (answer, error) {
 	req := r.body.(*kmsg.UnregisterBrokerRequest)
