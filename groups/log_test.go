@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/assignors"
 )
 
 // Records that become many batches are measured once each, however small a batch must be.
@@ -50,4 +52,48 @@ func TestStableHeartbeatLeavesTheLogAlone(t *testing.T) {
 	for i := range g.ids {
 		g.beat(i, names)
 	}
+}
+
+// What fits into a batch is counted as Kafka's format has it, to the byte.
+func TestBatchesThatJustFit(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{1, 2, 63, 64, 65, 200} {
+		for _, size := range []int{0, 1, 40, 63, 64, 300, 9000} {
+			batch := make([]Record, count)
+			bytes := 61 // a batch's header
+			for i := range batch {
+				batch[i] = Record{Key: make([]byte, size)}
+				r := kmsg.Record{OffsetDelta: int32(i), Key: batch[i].Key}
+				if i%3 > 0 {
+					batch[i].Value = make([]byte, size*i%500)
+					r.Value = batch[i].Value
+				}
+				body := len(r.AppendTo(nil)) - 1 // without the length, which is 0 here
+				r.Length = int32(body)
+				bytes += len(r.AppendTo(nil))
+			}
+			limit := bytes
+			s := NewShard(DefaultConfig(), Deps{MaxBatchBytes: func() int { return limit }})
+			require.True(t, s.fits(batch), "%d records of %d bytes", count, size)
+			limit--
+			require.False(t, s.fits(batch), "%d records of %d bytes", count, size)
+			require.Equal(t, count-1, s.fitting(batch))
+		}
+	}
+	limit := 0
+	s := NewShard(DefaultConfig(), Deps{MaxBatchBytes: func() int { return limit }})
+	require.True(t, s.fits(nil), "nothing is written")
+	require.Zero(t, s.fitting([]Record{{Key: []byte{1}}}))
+}
+
+// Records of the oldest type are offsets, too.
+func TestOffsetsOfTheOldestType(t *testing.T) {
+	t.Parallel()
+	r := offsetRecord("g", "foo", 0, 5, assignors.TopicID{})
+	r.Key[1] = 0
+	s := NewShard(DefaultConfig(), Deps{})
+	s.Replay(0, r, -1)
+	offset, ok := s.Committed("g", "foo", 0)
+	require.True(t, ok)
+	require.Equal(t, int64(5), offset)
 }

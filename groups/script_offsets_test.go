@@ -55,7 +55,7 @@ func (w *script) txnCommit() error {
 	req := kmsg.NewPtrTxnOffsetCommitRequest()
 	req.Version = int16(w.number("version", 3))
 	req.Group = w.group()
-	req.ProducerID = int64(w.number("producer", 0))
+	req.ProducerID, req.ProducerEpoch = int64(w.number("producer", 0)), int16(w.number("producer-epoch", -1))
 	if !w.has("anonymous") {
 		req.Generation = int32(w.number("generation", int(c.gen)))
 		req.MemberID = w.unalias(w.str("member", c.member))

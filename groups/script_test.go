@@ -53,7 +53,7 @@ var scriptCommands = map[string]func(*script) error{
 	// commit c1 [group=g] foo-0=42 [generation=1] [member=id] [instance=i] [version=9] [epoch=3] [metadata=text] [retention=1m] [grouped] [no-partitions=(bar)]; anonymous: without member and generation,
 	// grouped: partitions of one topic in one entry
 	"commit": (*script).commit,
-	// txn-commit c1 [group=g] producer=7 foo-0=42 [anonymous] [epoch=3] [metadata=text] [grouped] [no-partitions=(bar)] [verify=48]: what the transaction coordinator says; end-txn producer=7 commit|abort
+	// txn-commit c1 [group=g] producer=7 [producer-epoch=3] foo-0=42 [anonymous] [epoch=3] [metadata=text] [grouped] [no-partitions=(bar)] [verify=48]: what the transaction coordinator says; end-txn producer=7 commit|abort
 	"txn-commit": (*script).txnCommit,
 	"end-txn":    (*script).endTxn,
 	// fetch c1 [group=g] [foo-0 foo-1] [stable] [version=9] [as-member [generation=2] [member=id]] [no-topics] [grouped] [and=(h,i)]: without partitions all of them, with no-topics none
@@ -194,7 +194,7 @@ func (w *script) effects(fx Effects) {
 	for _, b := range fx.Batches {
 		by := ""
 		if b.ProducerID >= 0 {
-			by = fmt.Sprintf(" (of producer %d)", b.ProducerID)
+			by = fmt.Sprintf(" (of producer %d%s)", b.ProducerID, showLeaderEpoch(int32(b.ProducerEpoch)))
 		}
 		for _, r := range b.Records {
 			w.log = append(w.log, loggedRecord{Record: r, producer: b.ProducerID})
