@@ -216,6 +216,11 @@ func TestPartitionsOfAnyNumber(t *testing.T) {
 				table.expected++ // it grows with what is there
 			}
 		}
+		// There is room in a list for numbers that were too large before.
+		table.expected = 1000
+		require.Zero(t, table.put(&Partition{Topic: "a", Partition: 3000}, false, 77))
+		require.Equal(t, 77, table.get(&Partition{Topic: "a", Partition: 3000}, false))
+		table.remove(&Partition{Topic: "a", Partition: 3000}, false)
 		for i, n := range all {
 			for _, topic := range []string{"b", "a"} {
 				require.Equal(t, i+1, table.get(&Partition{Topic: topic, Partition: n}, false), "%s-%d", topic, n)

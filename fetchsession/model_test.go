@@ -278,7 +278,7 @@ func play(t testing.TB, script *script) {
 	for step := 0; script.more(); step++ {
 		switch script.pick(8) {
 		case 0: // time passes
-			now = now.Add(time.Duration(script.pick(5)*20_001) * time.Millisecond)
+			now = now.Add(time.Duration(script.pick(5)*(20_000+script.pick(2))) * time.Millisecond)
 		case 1, 2: // a partition changes, and those who watch it hear of it
 			topic, partition := fmt.Sprintf("t%d", script.pick(3)), int32(script.pick(2))
 			p := w[w.name(topic, partition)]
