@@ -127,9 +127,11 @@ func (e *env) awaitMembers(ctx context.Context, group string, n int) error {
 		holding := 0
 		for _, m := range g.Members {
 			if a, ok := m.Assigned.AsConsumer(); ok {
+				owned := 0
 				for _, topic := range a.Topics {
-					holding += min(1, len(topic.Partitions))
+					owned += len(topic.Partitions)
 				}
+				holding += min(1, owned)
 			}
 		}
 		if g.State != "Stable" || holding != n {

@@ -1,6 +1,6 @@
 // Package clienttests holds tests that real, unmodified Kafka clients run
 // against a broker: franz-go, sarama, segmentio/kafka-go, confluent-kafka-go
-// (librdkafka), the Java client, kafka-python and kafkajs.
+// (librdkafka), the Java client and Kafka Streams on it, kafka-python and kafkajs.
 //
 // By default each test starts a fakekafka broker of its own. With
 // FAKEKAFKA_BOOTSTRAP=host:port the same tests run against that broker
