@@ -56,12 +56,45 @@ func TestRefusedByPhase(t *testing.T) {
 
 		commit := kmsg.NewPtrOffsetCommitRequest()
 		commit.Version, commit.Group, commit.Generation = 9, "g", -1
-		commit.Topics = []kmsg.OffsetCommitRequestTopic{{Topic: "t", Partitions: []kmsg.OffsetCommitRequestTopicPartition{{Partition: 3}}}}
-		require.Equal(t, c.code, ask(c.shard, commit).(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode)
+		commit.Topics = []kmsg.OffsetCommitRequestTopic{
+			{Topic: "t", TopicID: [16]byte{1}, Partitions: []kmsg.OffsetCommitRequestTopicPartition{{Partition: 3}, {Partition: 4}}},
+			{Topic: "u", TopicID: [16]byte{2}, Partitions: []kmsg.OffsetCommitRequestTopicPartition{{Partition: 5}}},
+		}
+		committed := ask(c.shard, commit).(*kmsg.OffsetCommitResponse).Topics
+		require.Equal(t, []kmsg.OffsetCommitResponseTopic{
+			{Topic: "t", TopicID: [16]byte{1}, Partitions: []kmsg.OffsetCommitResponseTopicPartition{{Partition: 3, ErrorCode: c.code}, {Partition: 4, ErrorCode: c.code}}},
+			{Topic: "u", TopicID: [16]byte{2}, Partitions: []kmsg.OffsetCommitResponseTopicPartition{{Partition: 5, ErrorCode: c.code}}},
+		}, committed)
 
 		del := kmsg.NewPtrOffsetDeleteRequest()
 		del.Group = "g"
 		require.Equal(t, c.code, ask(c.shard, del).(*kmsg.OffsetDeleteResponse).ErrorCode)
+
+		for _, groups := range [][]string{{"g"}, {"g", "h"}} {
+			describe := kmsg.NewPtrDescribeGroupsRequest()
+			describe.Groups = groups
+			described := ask(c.shard, describe).(*kmsg.DescribeGroupsResponse)
+			remove := kmsg.NewPtrDeleteGroupsRequest()
+			remove.Groups = groups
+			removed := ask(c.shard, remove).(*kmsg.DeleteGroupsResponse)
+			consumers := kmsg.NewPtrConsumerGroupDescribeRequest()
+			consumers.Groups = groups
+			consumed := ask(c.shard, consumers).(*kmsg.ConsumerGroupDescribeResponse)
+			for i, id := range groups {
+				require.Equal(t, id, described.Groups[i].Group)
+				require.Equal(t, c.code, described.Groups[i].ErrorCode)
+				require.Equal(t, id, removed.Groups[i].Group)
+				require.Equal(t, c.code, removed.Groups[i].ErrorCode)
+				require.Equal(t, id, consumed.Groups[i].Group)
+				require.Equal(t, c.code, consumed.Groups[i].ErrorCode)
+			}
+			require.Len(t, described.Groups, len(groups))
+			require.Len(t, removed.Groups, len(groups))
+			require.Len(t, consumed.Groups, len(groups))
+		}
+		consumer := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+		consumer.Group = "g"
+		require.Equal(t, c.code, ask(c.shard, consumer).(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode)
 
 		for _, version := range []int16{1, 2} { // older clients don't come back for the error of loading
 			txn := kmsg.NewPtrTxnOffsetCommitRequest()
