@@ -110,7 +110,19 @@ func TestLZ4FramesOfAnyKind(t *testing.T) {
 // are those of Kafka's own classes.
 func TestLZ4BlocksAsInKafka(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("testdata/lz4-blocks.txt")
+	judgedAsInKafka(t, CodecLZ4, "testdata/lz4-blocks.txt")
+}
+
+// Frames of any blocks, damaged and cut short by chance, and what stands behind a frame. What can be read before it shows that a stream is not whole is
+// judged first.
+func TestZstdFramesAsInKafka(t *testing.T) {
+	t.Parallel()
+	judgedAsInKafka(t, CodecZstd, "testdata/zstd-frames.txt")
+}
+
+func judgedAsInKafka(t *testing.T, codec int, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
 	require.NoError(t, err)
 	for line := range strings.Lines(string(data)) {
 		if strings.HasPrefix(line, "#") {
@@ -121,7 +133,7 @@ func TestLZ4BlocksAsInKafka(t *testing.T) {
 		var packed []byte
 		_, err := fmt.Sscanf(line, "%d %d %x", &want, &count, &packed)
 		require.NoError(t, err)
-		_, refused := newTestLog().Append(t0, compressedBatch(CodecLZ4, count, packed), AppendOptions{})
+		_, refused := newTestLog().Append(t0, compressedBatch(codec, count, packed), AppendOptions{})
 		var code int16
 		if refused != nil {
 			code = refused.Code
