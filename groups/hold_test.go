@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // What stands at a held step is known, as is that nothing does yet.
@@ -60,4 +61,29 @@ func TestSteeringOfManyGroups(t *testing.T) {
 		require.Equal(t, wanted, expecting, group)
 		require.False(t, limited, group)
 	}
+}
+
+// Who waits when the coordinator moves is told so once, in the order in which the requests came; nothing that is asked for later is answered again.
+func TestHeldHeartbeatsWhenTheCoordinatorMoves(t *testing.T) {
+	t.Parallel()
+	s, ids, now := benchGroup(t, 40, true)
+	s.Hold("h", StepJoinBarrier)
+	join := benchJoin("", nil)
+	join.Group = "h"
+	s.Handle(now, Command{Ticket: 90, Client: Client{ID: "h"}, Request: join})
+	s.Tick(now)
+	require.True(t, s.Held("h", StepJoinBarrier))
+	for i, id := range ids {
+		require.Empty(t, s.Handle(now, Command{Ticket: Ticket(100 + i), Client: Client{Software: "kgo"}, Request: beatOf(id)}).Replies)
+	}
+	replies := s.Unload(now).Replies
+	require.Len(t, replies, 41)
+	require.Equal(t, Ticket(90), replies[0].Ticket)
+	for i, r := range replies[1:] {
+		require.Equal(t, Ticket(100+i), r.Ticket)
+		require.Equal(t, errNotCoordinator, r.Response.(*kmsg.HeartbeatResponse).ErrorCode)
+	}
+	require.Empty(t, s.Unpark(now, 100))
+	require.Empty(t, s.EndWait(now, "g", 100))
+	require.Empty(t, s.Release(now, "h", StepJoinBarrier).Replies)
 }
