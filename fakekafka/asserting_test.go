@@ -1,6 +1,7 @@
 package fakekafka_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -93,6 +94,24 @@ func TestRequireAssignment(t *testing.T) {
 	require.Contains(t, said, "    worker-3: wanted orders 3-5; ")
 	require.Contains(t, said, "    worker-2: not wanted in the group; owns orders 3-5\n")
 	require.Contains(t, said, "assigned orders 3-5", "the timeline")
+}
+
+// What a worker of Kafka Connect was assigned is not known to the broker, which is not to own nothing.
+func TestAssignmentsOfOtherProtocolTypes(t *testing.T) {
+	t.Parallel()
+	k := startRaw(t)
+	m := &rawMember{raw: dialRaw(t, k, "worker-1"), group: "connect", software: "kgo", assignor: "sessioned", kind: "connect"}
+	m.joins()
+	g := k.Group("connect")
+	size := len(m.sync().GroupAssignment[0].MemberAssignment)
+	want := fmt.Sprintf("was assigned %d bytes, of the protocol type \"connect\": no partitions are known", size)
+	require.Contains(t, unmet(t, stableWith(g, 2)), "\n    worker-1: epoch 1, "+want)
+	said := unmet(t, func(ctx context.Context) error {
+		return g.Assigned(ctx, fakekafka.Assignment{"worker-1": {"orders": {0}}})
+	})
+	require.Contains(t, said, "\n    worker-1: wanted orders 0; "+want)
+	require.Regexp(t, fmt.Sprintf(`worker-1 +assigned: %d bytes, of the protocol type "connect"`, size), g.Timeline())
+	require.Len(t, g.State().Members[0].Assignment, size)
 }
 
 func TestAwaitAssignmentIsWoken(t *testing.T) {

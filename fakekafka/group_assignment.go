@@ -16,7 +16,8 @@ import (
 // what the test gives.
 type Assignment map[string]map[string][]int32
 
-// Assignment is who owns what now, members named by client id (by member id where that name fits two).
+// Assignment is who owns what now, members named by client id (by member id where that name fits two). Of a group whose protocol type isn't "consumer", such as that of Kafka Connect's
+// workers, no partitions are known: [GroupState] has each member's assignment as it is, in bytes.
 func (g *Group) Assignment() Assignment { return assignmentOf(g.State()) }
 
 func assignmentOf(s GroupState) Assignment {
@@ -73,7 +74,7 @@ func (want Assignment) matches(s GroupState) (bool, string) {
 			continue
 		}
 		ok = false
-		lines = append(lines, fmt.Sprintf("    %s: wanted %s; owns %s%s", broker.Shown(name), partitionsText(want[name]), partitionsText(m.Owned), stepText(s, m)))
+		lines = append(lines, fmt.Sprintf("    %s: wanted %s; %s%s", broker.Shown(name), partitionsText(want[name]), ownsText(s, m), stepText(s, m)))
 	}
 	unwanted := 0
 	for _, m := range s.Members {
@@ -82,7 +83,7 @@ func (want Assignment) matches(s GroupState) (bool, string) {
 			if unwanted++; unwanted > summaryMembers {
 				continue
 			}
-			lines = append(lines, fmt.Sprintf("    %s: not wanted in the group; owns %s%s", memberLabel(m), partitionsText(m.Owned), stepText(s, m)))
+			lines = append(lines, fmt.Sprintf("    %s: not wanted in the group; %s%s", memberLabel(m), ownsText(s, m), stepText(s, m)))
 		}
 	}
 	if more := unwanted - summaryMembers; more > 0 {

@@ -24,7 +24,7 @@ func summary(s GroupState) string {
 		listed = listed[:summaryMembers]
 	}
 	for _, m := range listed {
-		fmt.Fprintf(&b, "\n    %s: epoch %d, owns %s", memberLabel(m), m.Epoch, partitionsText(m.Owned))
+		fmt.Fprintf(&b, "\n    %s: epoch %d, %s", memberLabel(m), m.Epoch, ownsText(s, m))
 		if samePartitions(m.Owned, nil) && len(m.Subscribed) > 0 {
 			fmt.Fprintf(&b, ", subscribes to %s", subscribedText(m.Subscribed))
 		}
@@ -40,6 +40,14 @@ func summary(s GroupState) string {
 		fmt.Fprintf(&b, "\n    … and %d more", more)
 	}
 	return b.String()
+}
+
+// ownsText says what a member owns. Of protocol types other than "consumer" only the client knows, as Kafka Connect does.
+func ownsText(s GroupState, m MemberState) string {
+	if m.Protocol == "classic" && s.Type != "consumer" && len(m.Assignment) > 0 {
+		return fmt.Sprintf("was assigned %d bytes, of the protocol type %q: no partitions are known", len(m.Assignment), s.Type)
+	}
+	return "owns " + partitionsText(m.Owned)
 }
 
 // subscribedText is topics that a member subscribes to; of many the first ones.

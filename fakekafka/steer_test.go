@@ -24,6 +24,7 @@ type rawMember struct {
 	software   string // that it names
 	instance   *string
 	assignor   string // "": range
+	kind       string // protocol type, "": consumer
 }
 
 // joinRaw makes a lone member of a new group; it assigns itself all of orders-0.
@@ -51,11 +52,12 @@ func (m *rawMember) joins() {
 	require.Zero(m.t, m.ask(m.sync()).(*kmsg.SyncGroupResponse).ErrorCode)
 }
 
-func (m *rawMember) protocol() string { return cmp.Or(m.assignor, "range") }
+func (m *rawMember) protocol() string     { return cmp.Or(m.assignor, "range") }
+func (m *rawMember) protocolType() string { return cmp.Or(m.kind, "consumer") }
 
 func (m *rawMember) join() *kmsg.JoinGroupRequest {
 	req := versioned(kmsg.NewPtrJoinGroupRequest(), 9)
-	req.Group, req.MemberID, req.SessionTimeoutMillis, req.RebalanceTimeoutMillis, req.ProtocolType = m.group, m.id, 45_000, 60_000, "consumer"
+	req.Group, req.MemberID, req.SessionTimeoutMillis, req.RebalanceTimeoutMillis, req.ProtocolType = m.group, m.id, 45_000, 60_000, m.protocolType()
 	req.InstanceID = m.instance
 	p := kmsg.NewJoinGroupRequestProtocol()
 	p.Name = m.protocol()
@@ -66,7 +68,7 @@ func (m *rawMember) join() *kmsg.JoinGroupRequest {
 
 func (m *rawMember) sync() *kmsg.SyncGroupRequest {
 	req := versioned(kmsg.NewPtrSyncGroupRequest(), 5)
-	req.Group, req.MemberID, req.Generation, req.ProtocolType, req.Protocol = m.group, m.id, m.generation, kmsg.StringPtr("consumer"), kmsg.StringPtr(m.protocol())
+	req.Group, req.MemberID, req.Generation, req.ProtocolType, req.Protocol = m.group, m.id, m.generation, kmsg.StringPtr(m.protocolType()), kmsg.StringPtr(m.protocol())
 	req.InstanceID = m.instance
 	a := kmsg.NewSyncGroupRequestGroupAssignment()
 	a.MemberID = m.id

@@ -2,6 +2,7 @@ package groups
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -153,6 +154,8 @@ func (s *Shard) answerAssignment(g *group, m *classicMember, t Ticket, req *kmsg
 	e := m.event(g, EventAssigned)
 	if c.protocolType == consumerProtocolType {
 		e.Partitions, _ = assignedPartitions(m.assignment)
+	} else {
+		e.Cause = fmt.Sprintf("%d bytes, of the protocol type %q", len(m.assignment), c.protocolType)
 	}
 	s.emit(e)
 }
