@@ -1,7 +1,7 @@
 package main
 
 // areas are all kinds of sequences.
-var areas = []*area{&logArea, &sessionsArea, &classicArea, &lifeArea, &consumerArea, &transactionsArea, &expiryArea, &changesArea, &adminArea}
+var areas = []*area{&logArea, &sessionsArea, &classicArea, &lifeArea, &consumerArea, &mixedArea, &transactionsArea, &expiryArea, &changesArea, &adminArea}
 
 // oldRecords are settings of topics that keep records of long ago.
 func oldRecords(more ...string) map[string]string {

@@ -36,6 +36,7 @@ func known(seed uint64) *world {
 	}
 	w.joined("p-g1", pick(r, idA, idB), nil, 3)
 	w.joined("p-g1", pick(r, idC, idD), kmsg.StringPtr("i1"), 3)
+	w.members["p-g1"][1].classic, w.members["p-g1"][1].phase = true, synced
 	w.session.id, w.session.epoch = r.Int32(), 4
 	return w
 }

@@ -28,10 +28,12 @@ type world struct {
 type member struct {
 	id       string
 	instance *string
-	epoch    int32                                     // or generation
-	phase    phase                                     // of a classic one
-	leads    bool                                      // a classic group
-	protocol *string                                   // of a classic group
+	epoch    int32   // or generation
+	phase    phase   // of a classic one
+	leads    bool    // a classic group
+	protocol *string // of a classic group
+	classic  bool    // it speaks that protocol
+	owned    []kmsg.ConsumerMemberMetadataOwnedPartition
 	topics   []kmsg.ConsumerGroupHeartbeatRequestTopic // that it was last assigned
 }
 
@@ -80,13 +82,18 @@ func (w *world) learn(request kmsg.Request, response kmsg.Response) {
 		w.joined(q.Group, a.MemberID, q.InstanceID, a.Generation)
 		w.hears(q.Group, cmp.Or(a.MemberID, q.MemberID), a.ErrorCode, joined)
 		for _, m := range w.members[q.Group] {
-			if m.id == a.MemberID && a.ErrorCode == 0 {
-				m.leads, m.protocol = a.LeaderID == m.id, a.Protocol
+			if m.id == a.MemberID && (a.ErrorCode == 0 || a.ErrorCode == 79) {
+				m.classic, m.leads, m.protocol = true, a.LeaderID == m.id, a.Protocol
 			}
 		}
 	case *kmsg.SyncGroupResponse:
 		q := request.(*kmsg.SyncGroupRequest)
 		w.hears(q.Group, q.MemberID, a.ErrorCode, synced)
+		for _, m := range w.members[q.Group] {
+			if m.id == q.MemberID && a.ErrorCode == 0 {
+				m.owned = ownedBy(a.MemberAssignment)
+			}
+		}
 	case *kmsg.HeartbeatResponse:
 		if q := request.(*kmsg.HeartbeatRequest); a.ErrorCode != 0 {
 			w.hears(q.Group, q.MemberID, a.ErrorCode, synced)
@@ -147,8 +154,12 @@ func (w *world) heartbeat(q *kmsg.ConsumerGroupHeartbeatRequest, a *kmsg.Consume
 		if m.id != *a.MemberID {
 			continue
 		}
+		m.classic = false
 		if a.MemberEpoch <= 0 {
 			m.epoch, m.topics = a.MemberEpoch, nil
+		}
+		if m.phase = outside; a.MemberEpoch == -1 {
+			m.phase = gone
 		}
 		if a.Assignment != nil {
 			m.topics = nil
