@@ -2,8 +2,12 @@ package groups
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/records"
 )
 
 // kafka-go names itself to nobody: its subscriptions say to be of version 1, and end where those of version 0 do.
@@ -31,5 +35,46 @@ func TestLooksLikeKafkaGo(t *testing.T) {
 			m.protocols = append(m.protocols, protocol{"range", []byte(metadata)})
 		}
 		require.Equal(t, tc.want, looksLikeKafkaGo(m), name)
+	}
+}
+
+// The Java consumer closes without a word where it stays a member: as a static one, and in Kafka Streams.
+func TestWhoClosesUnheard(t *testing.T) {
+	t.Parallel()
+	s := NewShard(DefaultConfig(), Deps{})
+	classic := func(group, protocol string) {
+		value := records.GroupValue{ProtocolType: "consumer", Generation: 1, Protocol: &protocol, StateTime: -1}
+		for id, instance := range map[string]*string{"static": kmsg.StringPtr("one"), "dynamic": nil} {
+			value.Members = append(value.Members, records.GroupMember{ID: id, InstanceID: instance, ClientID: id, SessionTimeout: 10_000})
+		}
+		s.Replay(0, Record{Key: records.GroupKey{Group: group}.Append(nil), Value: value.Append(nil)}, -1)
+	}
+	classic("range", "range")
+	classic("streams", "stream")
+	for id, instance := range map[string]*string{"static": kmsg.StringPtr("one"), "dynamic": nil} {
+		s.Replay(1, Record{Key: records.ConsumerKey(records.TypeConsumerMember, "consumer", id), Value: records.ConsumerMember{InstanceID: instance, Names: []string{"foo"}}.Encode()}, -1)
+	}
+	s.Replay(2, offsetRecord("simple", "foo", 0, 1, [16]byte{}), -1)
+	s.Loaded(time.Unix(1_700_000_000, 0))
+	for _, tc := range []struct {
+		group, member, software string
+		want                    bool
+	}{
+		{"range", "static", "apache-kafka-java", true},
+		{"range", "static", "Apache-Kafka-Java", true},
+		{"range", "dynamic", "apache-kafka-java", false},
+		{"range", "nobody", "apache-kafka-java", false},
+		{"range", "static", "librdkafka", false},
+		{"range", "static", "", false},
+		{"streams", "static", "apache-kafka-java", true},
+		{"streams", "dynamic", "apache-kafka-java", true},
+		{"streams", "dynamic", "kgo", false},
+		{"consumer", "static", "apache-kafka-java", true},
+		{"consumer", "dynamic", "apache-kafka-java", false},
+		{"consumer", "nobody", "apache-kafka-java", false},
+		{"simple", "dynamic", "apache-kafka-java", false},
+		{"none", "static", "apache-kafka-java", false},
+	} {
+		require.Equal(t, tc.want, s.ClosesUnheard(tc.group, tc.member, Client{Software: tc.software}), "%+v", tc)
 	}
 }
