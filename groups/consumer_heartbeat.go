@@ -48,6 +48,8 @@ type beat struct {
 	owned               partitionSet
 	subscriptionChanged bool
 	replaces            bool // it takes a static member's place
+	// gaveUp is what the member itself had before it took the place. Kafka sees that it is free with the next request.
+	gaveUp []ownership
 	// turnsStatic: a dynamic member joins again with an instance id that is new to the group. Kafka looks its target up under that
 	// id and finds none, so it loses what it has until the next target is computed, which is after this epoch.
 	turnsStatic     bool

@@ -47,6 +47,9 @@ func (s *Shard) takeOver(b *beat, g *consumerGroup, old *consumerMember) *consum
 	if b.member != old.id {
 		b.tx.newcomer = b.member
 	}
+	if m := g.members[b.member]; m != nil && m != old {
+		b.gaveUp = []ownership{m.assigned, m.pending}
+	}
 	attributes, assignment, target := old.memberAttributes, old.memberAssignment, g.orderedTarget(old.id)
 	assignment.epoch, assignment.previous = 0, 0
 	b.tx.removeMember(old.id)

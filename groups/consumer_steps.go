@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fakekafka/fakekafka/assignors"
 	"github.com/fakekafka/fakekafka/internal/records"
 )
 
@@ -138,7 +139,10 @@ func (s *Shard) reconciliationOf(g *consumerGroup, m *consumerMember, b *beat) r
 			t, ok := s.meta.TopicByID(id)
 			return ok && g.memberSubscribes(m, t.Name)
 		},
-		free: g.free,
+		free: func(topic assignors.TopicID, p int32) bool {
+			had := func(o ownership) bool { return o.has(topic, p) }
+			return g.free(topic, p) && !slices.ContainsFunc(b.gaveUp, had)
+		},
 	}
 }
 
