@@ -157,7 +157,7 @@ func (s *Shard) releaseMember(m *consumerMember) {
 // holdBeat lets a heartbeat without news wait. It is handled anew, once, when there is news or the time is over; so it
 // renews the session when it comes and when it is answered.
 func (s *Shard) holdBeat(g *consumerGroup, m *consumerMember, b *beat) bool {
-	if !s.cfg.Prompt || b.ticket == 0 || heartbeatHold(b.client) == 0 || s.inTransaction(g.id) {
+	if !s.cfg.Prompt || b.ticket == 0 || heartbeatHold(b.client) == 0 || s.beatsInTransaction(b.client, g.id) {
 		return false
 	}
 	if !g.settled(m) && m.state != memberUnreleased {
@@ -184,7 +184,7 @@ func (s *Shard) holdBeat(g *consumerGroup, m *consumerMember, b *beat) bool {
 
 // holdClassicBeat is holdBeat for the Heartbeat of a classic member.
 func (s *Shard) holdClassicBeat(g *consumerGroup, m *consumerMember, c Command, req *kmsg.HeartbeatRequest) bool {
-	if !s.cfg.Prompt || c.Ticket == 0 || s.inTransaction(g.id) {
+	if !s.cfg.Prompt || c.Ticket == 0 || s.beatsInTransaction(c.Client, g.id) {
 		return false
 	}
 	limit := min(heartbeatHold(c.Client), millis(m.classic.SessionTimeoutMs)/3)

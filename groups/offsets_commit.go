@@ -210,7 +210,7 @@ func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 		} else {
 			s.writePending(req.ProducerID, req.ProducerEpoch, batch...)
 			s.emitCommits(commit, EventOffsetsPending)
-			s.transactionOpened(s.groups[commit.group], commit.memberID)
+			s.transactionOpened(c.Client, s.groups[commit.group], commit.memberID)
 		}
 	}
 	s.reply(c.Ticket, answer.toTxnOffsetCommit(req))

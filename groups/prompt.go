@@ -18,13 +18,14 @@ var heartbeatHolds = []struct {
 	software string // beginning of the name, lower case
 	hold     time.Duration
 }{
-	{"kgo", 8 * time.Second},               // franz-go cuts a heartbeat's connection after 10 s
+	{kgoSoftware, 8 * time.Second},         // franz-go cuts a heartbeat's connection after 10 s
 	{javaSoftware, 15 * time.Second},       // request.timeout.ms is 30 s
 	{"librdkafka", 15 * time.Second},       // it waits the session timeout
 	{"confluent-kafka-", 15 * time.Second}, // bindings of librdkafka name themselves
 }
 
 const (
+	kgoSoftware     = "kgo"
 	javaSoftware    = "apache-kafka-java"
 	streamsAssignor = "stream" // as Kafka Streams names its assignor in a classic group
 )
@@ -81,7 +82,7 @@ func looksLikeKafkaGo(m *classicMember) bool {
 
 // holdHeartbeat lets a heartbeat wait for news if there is none and its client bears that.
 func (s *Shard) holdHeartbeat(c Command, req *kmsg.HeartbeatRequest, m *classicMember) bool {
-	if !s.cfg.Prompt || c.Ticket == 0 || s.groups[req.Group].classic.state != classicStable || m.sync != nil || s.inTransaction(req.Group) {
+	if !s.cfg.Prompt || c.Ticket == 0 || s.groups[req.Group].classic.state != classicStable || m.sync != nil || s.beatsInTransaction(c.Client, req.Group) {
 		return false
 	}
 	if !m.assignedAt.IsZero() {
@@ -95,14 +96,18 @@ func (s *Shard) holdHeartbeat(c Command, req *kmsg.HeartbeatRequest, m *classicM
 	return true
 }
 
-// inTransaction says that offsets of an open transaction wait in the group. No heartbeat is held then: kgo sends one after its TxnOffsetCommit
-// and does not end the transaction before it is answered, so as to know that it is still a member.
-func (s *Shard) inTransaction(group string) bool { return len(s.groups[group].offsets.pending) > 0 }
+// beatsInTransaction says that offsets of an open transaction wait in the group, and the client is kgo: it sends a heartbeat after its TxnOffsetCommit
+// and does not end the transaction before it is answered, so as to know that it is still a member. None of its heartbeats is held then.
+func (s *Shard) beatsInTransaction(c Client, group string) bool {
+	return isKgo(c) && len(s.groups[group].offsets.pending) > 0
+}
 
-// transactionOpened answers the member's held heartbeat: the next one must get through.
-func (s *Shard) transactionOpened(g *group, member string) {
+func isKgo(c Client) bool { return strings.HasPrefix(strings.ToLower(c.Software), kgoSoftware) }
+
+// transactionOpened answers the held heartbeat of the member whose offsets a client has added to a transaction, if that client sends its next one now.
+func (s *Shard) transactionOpened(c Client, g *group, member string) {
 	switch {
-	case g == nil || member == "":
+	case g == nil || member == "" || !isKgo(c):
 	case g.classic != nil && g.classic.members[member] != nil:
 		s.releaseHeld(g.classic.members[member].beat)
 	case g.consumer != nil && g.consumer.members[member] != nil:
