@@ -149,7 +149,7 @@ func (s *Shard) classicJoins(b *beat, group *group, req *kmsg.JoinGroupRequest) 
 		downgrades, foreign = s.mayDowngradeFor(g, holder), holder.instance() != *req.InstanceID
 	}
 	if replaced != nil {
-		m = s.takeOver(b, g, replaced)
+		m = s.takeOver(b, g, *req.InstanceID, replaced)
 	}
 	if m != nil {
 		b.before = m.memberAssignment

@@ -37,12 +37,12 @@ func (s *Shard) memberForBeat(b *beat, g *consumerGroup, instanceID *string) (*c
 			"Static member %s with instance id %s cannot join the group because the instance id is owned by %s member.",
 			b.member, *instanceID, holder.id)
 	}
-	return s.takeOver(b, g, holder), nil
+	return s.takeOver(b, g, *instanceID, holder), nil
 }
 
 // takeOver gives a static member's place to a new incarnation: the old id goes, the new one starts at epoch 0 with its
-// attributes, partitions and target, so that nobody else notices.
-func (s *Shard) takeOver(b *beat, g *consumerGroup, old *consumerMember) *consumerMember {
+// attributes, partitions and target, so that nobody else notices. The old one need not have the instance id anymore (consumerGroup.static).
+func (s *Shard) takeOver(b *beat, g *consumerGroup, instanceID string, old *consumerMember) *consumerMember {
 	b.replaces = true
 	if b.member != old.id {
 		b.tx.newcomer = b.member
@@ -58,8 +58,8 @@ func (s *Shard) takeOver(b *beat, g *consumerGroup, old *consumerMember) *consum
 	b.tx.putCurrent(b.member, assignment)
 	b.tx.onDone = append(b.tx.onDone, func() {
 		s.forgetMember(old)
-		s.emitMember(g, g.members[b.member], Event{Kind: EventReplaced, Member: b.member, ClientID: b.client.ID, InstanceID: *attributes.instanceID, Replaces: old.id,
-			Cause: fmt.Sprintf("instance %s came back as member %s in place of %s", cut(*attributes.instanceID), cut(b.member), cut(old.id))})
+		s.emitMember(g, g.members[b.member], Event{Kind: EventReplaced, Member: b.member, ClientID: b.client.ID, InstanceID: instanceID, Replaces: old.id,
+			Cause: fmt.Sprintf("instance %s came back as member %s in place of %s", cut(instanceID), cut(b.member), cut(old.id))})
 	})
 	return g.members[b.member]
 }
