@@ -44,6 +44,11 @@ func TestPartitionChanges(t *testing.T) {
 			min 1:        L2 E1 R[1 2] I[2]
 			min 2:        L2 E1 R[1 2] I[2]
 			start 1:      L2 E1 R[1 2] I[1 2]`},
+		{name: "another min.insync.replicas: who led last is not known any more either", replicas: "2", minISR: 2, steps: `
+			stop 2:       L-1 E1 R[2] I[] ELR[2] LK[2]
+			min 1:        L-1 E1 R[2] I[]
+			start 2:      L-1 E1 R[2] I[]
+			unclean:      L2 E2 R[2] I[2]`},
 		{name: "a killed broker is not eligible when it comes back", replicas: "1 2", minISR: 2, steps: `
 			kill 1:       L2 E1 R[1 2] I[2] ELR[1]
 			stop 2:       L-1 E2 R[1 2] I[] ELR[1 2] LK[2]

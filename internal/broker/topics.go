@@ -343,7 +343,7 @@ func (c *Cluster) topicConfigsChanged(names []string) {
 			changed.configs = c.config.Topic(name)
 			for _, p := range t.partitions {
 				if s := *p.state.Load(); len(s.elr) > 0 && changed.configs.MinInsyncReplicas != t.configs.MinInsyncReplicas {
-					s.elr = nil // who was eligible was so by the old number
+					s.elr, s.lastKnownELR = nil, nil // who was eligible was so by the old number
 					p.setState(&s)
 				}
 				p.setConfig(logConfig(changed.configs, c.derived(c.nodes[0].id)), changed.configs.MinInsyncReplicas)
