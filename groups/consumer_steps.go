@@ -128,6 +128,9 @@ func (s *Shard) finishBeat(b *beat) *refusal {
 // reconciliationOf gathers what the rule of reconcile.go looks at.
 func (s *Shard) reconciliationOf(g *consumerGroup, m *consumerMember, b *beat) reconciliation {
 	target := g.target[m.id]
+	if b.tx.held != nil {
+		target = b.tx.held
+	}
 	if b.turnsStatic && g.assignmentEpoch == b.assignmentEpoch {
 		target = nil
 	}

@@ -89,6 +89,10 @@ func (s *Shard) computeTarget(tx *consumerTx, g *consumerGroup, homogeneous bool
 			if target == nil {
 				target = old.Shares()
 			}
+			if tx.had != nil && sameTarget(tx.had, target) {
+				tx.held = tx.had
+				continue
+			}
 		case target == nil || old != nil && sameTarget(g.target[id], target):
 			continue
 		}

@@ -20,6 +20,9 @@ type consumerTx struct {
 	// newcomer is the id that took another's place in this step. Kafka compares a new target with the one before the step, in which
 	// this id has none: so it is written even if it is the one taken over.
 	newcomer string
+	// had is the target of that id if it is that of a member which was there already; held is a new target that is the same. It isn't written: in the log
+	// the member has the one it took over, though its answer is by the new one.
+	had, held partitionSet
 	// joined is the id that is new with this step.
 	joined string
 }
