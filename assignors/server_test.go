@@ -36,14 +36,28 @@ func TestUnchangedTargetsAreTheSameMap(t *testing.T) {
 	}
 }
 
-// A wrong Homogeneous flag must not give a member a topic it did not ask for.
+// A wrong Homogeneous flag must not give a member a topic it did not ask for, nor leave one out that another asked for.
 func TestHomogeneousIsNotTrustedBlindly(t *testing.T) {
 	t.Parallel()
 	for _, a := range []ServerAssignor{NewUniform(), NewServerRange()} {
-		in := checkedInput()
-		in.Homogeneous = true
-		if _, err := Checked(a).Assign(in); err != nil {
-			t.Errorf("%s: %v", a.Name(), err)
+		for _, swap := range []bool{false, true} {
+			in := checkedInput()
+			if swap {
+				in.Members[0].ID, in.Members[1].ID = in.Members[1].ID, in.Members[0].ID
+				slices.Reverse(in.Members)
+			}
+			want, err := a.Assign(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.Homogeneous = true
+			got, err := Checked(a).Assign(in)
+			if err != nil {
+				t.Errorf("%s: %v", a.Name(), err)
+			}
+			if !reflect.DeepEqual(want, got) {
+				t.Errorf("%s, members swapped %v: %v, without the flag %v", a.Name(), swap, got, want)
+			}
 		}
 	}
 }
