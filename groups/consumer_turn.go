@@ -21,7 +21,8 @@ const (
 	librdkafkaInterval = 200 * time.Millisecond
 	// settlingInterval is dictated to members of a small group while they wait for others.
 	settlingInterval = 10 * time.Millisecond
-	// librdkafka gives a heartbeat up after the longer of the interval and a second; the answer leaves this much before.
+	// heartbeatPatience is how long a client bears a heartbeat without its answer, or the interval if that is longer; the answer leaves this much before.
+	// librdkafka bears it for the interval: it looks once a second whether that is over, and then only when something wakes it, such as a commit.
 	heartbeatPatience = time.Second
 	holdMargin        = 300 * time.Millisecond
 )
@@ -172,6 +173,9 @@ func (s *Shard) holdBeat(g *consumerGroup, m *consumerMember, b *beat) bool {
 		interval = promptIntervalOf(b.client)
 	}
 	limit := max(interval, heartbeatPatience) - holdMargin
+	if isLibrdkafka(b.client.Software) {
+		limit = interval - min(holdMargin, interval/2)
+	}
 	letGo := func() {
 		m.held = nil
 		s.awaitRelease(g, m, false)
