@@ -289,3 +289,19 @@ func TestTurns(t *testing.T) {
 		}
 	}
 }
+
+// What the answer that opened the session left to be read is read by the next request.
+func TestOpenedWithMoreToRead(t *testing.T) {
+	t.Parallel()
+	results := []Result{{HighWatermark: 5}, {HighWatermark: 5, Bytes: 10}, {HighWatermark: 5, Readable: true}, {HighWatermark: -1, LogStart: -1, Error: true}, {HighWatermark: 5, Hint: true}}
+	c, now := newShard(1), time.UnixMilli(5_000_000)
+	reading := Reading{Version: 12, Replica: -1}
+	s, _ := c.Open(now, "client", false, false, len(results), func(s *Session) { s.StartReading(reading) }, func(i int, m *Member) Result {
+		m.Partition = Partition{Topic: "orders", Partition: int32(i)}
+		return results[i]
+	})
+	_, _, code := c.Use(s, now, "client", 1, false, nil, nil)
+	require.Equal(t, OK, code)
+	s.StartReading(reading)
+	require.Equal(t, []int32{1, 2, 3, 4}, numbers(s.Due()))
+}

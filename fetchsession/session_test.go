@@ -87,6 +87,12 @@ func TestEviction(t *testing.T) {
 		use(t, c, open(c, start, false, 1), after(60))
 		require.Nil(t, open(c, after(122), false, 50))
 	})
+	t.Run("used at 120 s: not old enough, whoever is larger", func(t *testing.T) {
+		t.Parallel()
+		c := newShard(1)
+		use(t, c, open(c, start, false, 1), after(120))
+		require.Nil(t, open(c, after(121), false, 50))
+	})
 	t.Run("used when old: gives way to a larger one only", func(t *testing.T) {
 		t.Parallel()
 		c := newShard(1)
