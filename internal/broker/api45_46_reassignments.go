@@ -81,7 +81,8 @@ func (c *Cluster) reassignWanted(topicName string, w kmsg.AlterPartitionAssignme
 	if !s.reassigning() && slices.Equal(s.replicas, w.Replicas) {
 		return nil, nil, nil
 	}
-	return p, p.after(m, func(s *partitionState) { s.reassign(w.Replicas) }), nil
+	// However unclean.leader.election.enable is set, whom this adds is not elected for it.
+	return p, p.afterElection(m, false, func(s *partitionState) { s.reassign(w.Replicas) }), nil
 }
 
 // reassign says that a partition is to have these replicas and no others. What a reassignment that goes on has added counts as had, and stays

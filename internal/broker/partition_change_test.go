@@ -110,6 +110,9 @@ func TestPartitionChanges(t *testing.T) {
 			assign 3:     L3 E1 R[3] I[3] ELR[1 2]
 			start 2:      L3 E1 R[3] I[3] ELR[1 2]
 			assign 3 1:   L3 E1 R[3 1] I[1 3]`},
+		{name: "a reassignment is no occasion for an unclean election", replicas: "2", minISR: 2, unclean: true, steps: `
+			stop 2:       L-1 E1 R[2] I[] ELR[2] LK[2]
+			assign 2 1 3: L-1 E1 R[2 1 3] I[] ELR[2] LK[2] adding[1 3]`},
 		{name: "one who is no replica is not eligible either when it comes back after it was killed", replicas: "1 2", minISR: 2, steps: `
 			assign 1:     L1 E1 R[1] I[1] ELR[2]
 			kill 2:       L1 E1 R[1] I[1] ELR[2]
