@@ -109,26 +109,41 @@ func recordOrder(old partitionSet, target []assignors.Share) []assignors.Share {
 }
 
 // mapOrder lists ascending names in the order of a Java hash map that was filled with those that the coordinator has stored, and then with the one that
-// is new (consumer_votes.go has the order of what is stored).
+// is new (consumer_votes.go has the order of what is stored). Every target is computed from it: so names are dealt into their buckets, and only those of
+// one bucket are compared.
 func mapOrder(names []string, last string) []string {
 	type entry struct {
 		name   string
-		bucket int
 		stored uint64
 	}
 	table := hashSet{capacity: 16}
 	for len(names)*4 > table.capacity*3 {
 		table.capacity *= 2
 	}
+	hashes := make([]int32, len(names))
+	ends := make([]int32, table.capacity+1) // where a bucket begins at first, and once it is filled where it ends
+	for i, name := range names {
+		hashes[i] = javatext.HashCode(name)
+		ends[table.bucket(hashes[i])+1]++
+	}
+	for b := range table.capacity {
+		ends[b+1] += ends[b]
+	}
 	entries := make([]entry, len(names))
 	for i, name := range names {
-		hash := javatext.HashCode(name)
-		entries[i] = entry{name, table.bucket(hash), storedAt(hash)}
+		e := entry{name, storedAt(hashes[i])}
 		if name == last {
-			entries[i].stored = math.MaxUint64
+			e.stored = math.MaxUint64
 		}
+		at := &ends[table.bucket(hashes[i])]
+		entries[*at] = e
+		*at++
 	}
-	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Or(a.bucket-b.bucket, cmp.Compare(a.stored, b.stored)) })
+	begin := int32(0)
+	for _, end := range ends[:table.capacity] {
+		slices.SortStableFunc(entries[begin:end], func(a, b entry) int { return cmp.Compare(a.stored, b.stored) })
+		begin = end
+	}
 	out := make([]string, len(entries))
 	for i, e := range entries {
 		out[i] = e.name
