@@ -9,5 +9,6 @@
 // Where to look: batch.go has the layout of a record batch, validate.go the checks of a produced batch in Kafka's order,
 // append.go what happens to it then, producers.go the idempotent producer, transactions.go the open and aborted transactions,
 // epochs.go the leader epochs, segment.go the memory of a segment, read.go a fetch, listoffsets.go the search by time,
-// retention.go and compact.go what disappears again, codecs.go the compression, builder.go how to make a batch.
+// retention.go and compact.go what disappears again, codecs.go the compression (lz4.go, lz4block.go and zstd.go what a broker's
+// libraries take), builder.go how to make a batch.
 package partitionlog
