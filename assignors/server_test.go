@@ -182,12 +182,15 @@ func TestAssignOrdered(t *testing.T) {
 	}
 }
 
-// The answer in lists goes by topic id, tells what does not change, and tells that from getting nothing.
 // The last of the members as they are given has the one more, whatever their ids.
 func TestAssignOrderedTakesMembersAsTheyCome(t *testing.T) {
 	t.Parallel()
 	topic := TopicID{1}
-	in := ServerInput{Homogeneous: true, Topics: map[TopicID]ServerTopic{topic: {Name: "t", Partitions: 3}}, Members: []ServerMember{{ID: "b", Topics: []TopicID{topic}}, {ID: "a", Topics: []TopicID{topic}}}}
+	in := ServerInput{
+		Homogeneous: true,
+		Topics:      map[TopicID]ServerTopic{topic: {Name: "t", Partitions: 3}},
+		Members:     []ServerMember{{ID: "b", Topics: []TopicID{topic}}, {ID: "a", Topics: []TopicID{topic}}},
+	}
 	shares, err := NewUniform().(OrderedServerAssignor).AssignOrdered(in)
 	want := [][]Share{{{topic, []int32{0}}}, {{topic, []int32{1, 2}}}}
 	if err != nil || !reflect.DeepEqual(want, shares) {
@@ -195,6 +198,7 @@ func TestAssignOrderedTakesMembersAsTheyCome(t *testing.T) {
 	}
 }
 
+// The answer in lists goes by topic id, tells what does not change, and tells that from getting nothing.
 func TestAssignOrderedAnswersShares(t *testing.T) {
 	t.Parallel()
 	for _, a := range []ServerAssignor{NewUniform(), NewServerRange()} {
