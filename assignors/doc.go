@@ -19,8 +19,8 @@
 //
 // All of them are values without state, and nothing here depends on map order, clock or chance: equal input in any order gives equal
 // output. Where Kafka's own result depends on the order of its hash maps, members are taken by id, topics by id (server) or name
-// (client) and partitions by number, so the result is one of those Kafka could have computed. Strings are ordered as in Java, by
-// UTF-16 code unit.
+// (client) and partitions by number, so the result is one of those Kafka could have computed. The group coordinator knows the order
+// that Kafka would have, and gives it ([OrderedServerAssignor]). Strings are ordered as in Java, by UTF-16 code unit.
 //
 // # Where this differs from Kafka on purpose
 //
@@ -28,7 +28,7 @@
 //   - The sticky assignors treat members without any topic as different from the others wherever they stand. Kafka does not notice
 //     those it meets first, and gives them partitions they did not ask for.
 //   - Claims on partitions that do not exist (the topic was created anew with fewer) are dropped. Kafka's client fails or lists
-//     partitions twice; its uniform assignor fails.
+//     partitions twice. (Its uniform assignor fails, and so does this.)
 //   - An outdated claim never pulls a partition to a member that no longer subscribes to the topic. Kafka does that, and fails if that
 //     member cannot take part at all.
 //   - With mixed subscriptions there are groups that Kafka's sticky assignors never finish: the records by which they avoid swapping

@@ -9,7 +9,8 @@ import (
 
 // NewUniform is the server-side uniform assignor, the default of the consumer protocol: everyone keeps what the previous target
 // gave it up to its fair share, and what is free fills up those below theirs. With equal subscriptions the spread is at most 1
-// and the number of moves is the least that this balance permits. It does not look at racks.
+// and the number of moves is the least that this balance permits. It does not look at racks. It fails, as Kafka's does, where a
+// previous target has a partition that a topic does not have or, with equal subscriptions, that another has too.
 //
 // A member whose target does not change is answered with the very map it came with.
 func NewUniform() ServerAssignor { return uniform{} }
