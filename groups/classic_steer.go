@@ -45,10 +45,10 @@ func (s *Shard) refuseFenced(g *group, m *classicMember) int16 {
 
 // rebalanceClassic begins a rebalance; one that goes on is enough.
 func (s *Shard) rebalanceClassic(g *group, cause string) error {
-	switch g.classic.state {
-	case classicEmpty:
+	switch {
+	case g.classic == nil, g.classic.state == classicEmpty:
 		return fmt.Errorf("groups: group %q has no members that could rebalance", g.id)
-	case classicStable, classicCompleting:
+	case g.classic.state == classicStable, g.classic.state == classicCompleting:
 		s.prepareRebalance(g, cause)
 	}
 	return nil
@@ -67,10 +67,13 @@ func (s *Shard) touchClassic(g *group, memberID string) {
 }
 
 func (s *Shard) steered(g *group, memberID string) (*classicMember, error) {
+	var have []string
+	if g.classic == nil { // Kafka has forgotten all of it but its offsets
+		return nil, noSuchMember(g.id, memberID, have)
+	}
 	if m := g.classic.members[memberID]; m != nil {
 		return m, nil
 	}
-	var have []string
 	for _, m := range g.classic.order {
 		have = append(have, m.id)
 	}

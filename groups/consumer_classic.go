@@ -38,9 +38,16 @@ func (s *Shard) joinConsumerGroup(g *group, c Command, req *kmsg.JoinGroupReques
 		tx: s.beginTx(g.id), ticket: c.Ticket, client: c.Client, group: g.id, member: req.MemberID,
 		joins: true, told: true,
 	}
+	b.rejoin = func() {
+		again := *req
+		again.MemberID = b.member
+		s.joinGroup(c, &again)
+	}
 	b.answer = func(m *consumerMember, _ bool) {
-		s.stopTimer(&m.join)
-		s.awaitSync(s.groups[b.group].consumer, m)
+		if m.usesClassic() { // it went on with the consumer protocol in the same turn otherwise
+			s.stopTimer(&m.join)
+			s.awaitSync(s.groups[b.group].consumer, m)
+		}
 		s.reply(c.Ticket, joinedConsumerGroup(req, m))
 	}
 	b.refuse = func(r *refusal) { s.reply(c.Ticket, joinError(req, "", r.code)) }
@@ -219,7 +226,7 @@ func joinedConsumerGroup(req *kmsg.JoinGroupRequest, m *consumerMember) *kmsg.Jo
 	resp := req.ResponseKind().(*kmsg.JoinGroupResponse)
 	resp.Generation, resp.MemberID = m.epoch, m.id
 	resp.ProtocolType = kmsg.StringPtr(consumerProtocolType)
-	resp.Protocol = joinedProtocol(m.classic.Protocols[0].Name)
+	resp.Protocol = joinedProtocol(req.Protocols[0].Name)
 	return resp
 }
 

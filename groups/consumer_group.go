@@ -50,8 +50,6 @@ type consumerSoft struct {
 	// new or was loaded. A hash that differs for another reason (an expression went without a bump) is not noticed.
 	metadataStale bool
 	hash          hashCache
-	// waiting are the requests that wait for the target that the end of this turn computes.
-	waiting []*beat
 	// unreleased says which held heartbeat waits for a partition to become free.
 	unreleased map[assignors.TopicID]map[int32]string
 	// freed are the members for whom a partition became free.

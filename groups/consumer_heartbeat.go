@@ -60,7 +60,9 @@ type beat struct {
 	cause           string // of an epoch bump
 
 	// hold re-runs the request when there is news; nil: the answer doesn't wait.
-	hold   func()
+	hold func()
+	// rejoin handles a JoinGroup anew, of the member that it has made, when the group is a classic one meanwhile.
+	rejoin func()
 	answer func(m *consumerMember, withAssignment bool)
 	refuse func(*refusal)
 }

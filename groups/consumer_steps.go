@@ -68,7 +68,7 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 				return r
 			}
 			b.tx.commit()
-			g.waiting = append(g.waiting, b)
+			s.awaitTarget(b)
 			s.markChanged(g)
 			return nil
 		}

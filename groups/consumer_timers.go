@@ -121,10 +121,6 @@ func (s *Shard) consumerUnload(g *group) {
 	}
 	delete(s.turn.resolving, g.id)
 	s.stopTimer(g.consumer.assign)
-	for _, b := range g.consumer.waiting {
-		b.refuse(&refusal{code: errNotCoordinator})
-	}
-	g.consumer.waiting = nil
 }
 
 // sessionTimeout, heartbeatInterval and assignmentInterval are a group's own setting, or the broker's. A stored value

@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -31,6 +32,8 @@ const (
 type consumerTurn struct {
 	resolving map[string]struct{} // expressions are to be resolved
 	changed   map[string]struct{} // a target may be due, or a member has news
+	// waiting are the requests that wait for the target that the end of the turn computes. The group may have changed the protocol by then, or be gone.
+	waiting map[string][]*beat
 	// gone are the names of deleted topics that members still had, for the history.
 	gone map[assignors.TopicID]string
 }
@@ -52,6 +55,8 @@ func (s *Shard) flushConsumer() {
 			for _, id := range ids {
 				if g := s.groups[id]; g != nil && g.consumer != nil {
 					s.flushGroup(g.consumer)
+				} else {
+					s.outlived(id)
 				}
 			}
 		}
@@ -67,13 +72,50 @@ func (s *Shard) flushConsumer() {
 	}
 }
 
+// awaitTarget has a request wait for the end of the turn.
+func (s *Shard) awaitTarget(b *beat) {
+	if s.turn.waiting == nil {
+		s.turn.waiting = make(map[string][]*beat)
+	}
+	s.turn.waiting[b.group] = append(s.turn.waiting[b.group], b)
+}
+
+func (s *Shard) takeWaiting(group string) []*beat {
+	waiting := s.turn.waiting[group]
+	delete(s.turn.waiting, group)
+	return waiting
+}
+
+// outlived answers who waited in a consumer group that is none anymore. A classic member that has joined it is in the classic group now, and joins that.
+func (s *Shard) outlived(group string) {
+	for _, b := range s.takeWaiting(group) {
+		if b.rejoin != nil && s.HasMember(group, b.member) {
+			b.rejoin()
+			continue
+		}
+		r := unknownMember(b.member, group)
+		s.noteRefusal(group, b.member, b.client, r)
+		b.refuse(r)
+	}
+}
+
+// unloadWaiting answers who waits when the coordinator moves away.
+func (s *Shard) unloadWaiting() {
+	for _, id := range sortedNames(s.turn.waiting) {
+		for _, b := range s.takeWaiting(id) {
+			b.refuse(&refusal{code: errNotCoordinator})
+		}
+	}
+}
+
 func (s *Shard) flushGroup(g *consumerGroup) {
 	var failed *refusal
+	waiting := s.takeWaiting(g.id)
 	if s.cfg.Prompt && !g.empty() && g.assignmentEpoch < g.groupEpoch {
 		tx := s.beginTx(g.id)
 		var v vote
-		if n := len(g.waiting); n > 0 {
-			v = g.waiting[n-1].vote
+		if n := len(waiting); n > 0 {
+			v = waiting[n-1].vote
 		}
 		if failed = s.maybeAssign(tx, g, g.homogeneous(), v); failed != nil {
 			tx.rollback()
@@ -84,8 +126,6 @@ func (s *Shard) flushGroup(g *consumerGroup) {
 			s.assignLater(g, due.Sub(s.now))
 		}
 	}
-	waiting := g.waiting
-	g.waiting = nil
 	for _, b := range waiting {
 		r := failed
 		if r == nil {
@@ -95,6 +135,9 @@ func (s *Shard) flushGroup(g *consumerGroup) {
 			b.tx.rollback()
 			s.noteRefusal(b.group, b.member, b.client, r)
 			b.refuse(r)
+			if m := g.members[b.member]; m != nil && !m.session.running && m.epoch != epochLeaveStatic {
+				s.restartSession(g, m) // what it did before the target stands, and nothing more may come of it
+			}
 		}
 	}
 	if len(s.held) > 0 {
@@ -272,6 +315,7 @@ func (s *Shard) dictatedInterval(group string, m *consumerMember, c Client) time
 // consumerMetadataChanged wakes the held heartbeats of the groups whose topics changed, or may match an expression; theirs are the
 // heartbeats that find it out.
 func (s *Shard) consumerMetadataChanged(old Metadata) {
+	s.forgetGone()
 	for _, id := range s.GroupIDs() {
 		g := s.groups[id].consumer
 		if g == nil || g.empty() {
@@ -309,6 +353,18 @@ func (s *Shard) subscribedTopicsChanged(g *consumerGroup, old Metadata) bool {
 		}
 	}
 	return false
+}
+
+// forgetGone lets go of the names of deleted topics that nobody has partitions of anymore.
+func (s *Shard) forgetGone() {
+	maps.DeleteFunc(s.turn.gone, func(id assignors.TopicID, _ string) bool {
+		for _, g := range s.groups {
+			if g.consumer != nil && g.consumer.owners[id] != nil {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // rememberDeleted keeps the names of topics that a group has partitions of and that are gone.

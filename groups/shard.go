@@ -220,6 +220,7 @@ func (s *Shard) Unload(now time.Time) Effects {
 		}
 		s.emit(Event{Group: id, Kind: EventUnloaded, Epoch: g.epoch(), Cause: "the coordinator has moved away"})
 	}
+	s.unloadWaiting()
 	s.unloadHeld()
 	for _, t := range slices.Clone(s.timers) {
 		s.stopTimer(t)
