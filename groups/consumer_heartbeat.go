@@ -293,6 +293,7 @@ func (s *Shard) goAway(g *consumerGroup, m *consumerMember) {
 	tx.putCurrent(m.id, next) // also when it says so again
 	tx.commit()
 	s.emitMember(g, m, Event{Kind: EventLeft, Cause: "left for a while (epoch -2); its partitions wait for instance " + m.instance()})
+	s.markChanged(g) // what it had to revoke is free
 	s.releaseMember(m)
 }
 

@@ -219,6 +219,7 @@ func (s *Shard) holdBeat(g *consumerGroup, m *consumerMember, b *beat) bool {
 	if isLibrdkafka(b.client.Software) {
 		limit = interval - min(holdMargin, interval/2)
 	}
+	limit = min(limit, m.timeout/3) // its session goes on meanwhile
 	letGo := func() {
 		m.held = nil
 		s.awaitRelease(g, m, false)
