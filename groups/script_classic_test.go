@@ -2,6 +2,7 @@ package groups
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -27,7 +28,9 @@ func (w *script) join() error {
 		names = []string{w.str("protocol", "range")}
 	}
 	metadata, given := w.arg("metadata")
-	if !given {
+	if given {
+		metadata = unescaped(metadata)
+	} else {
 		topics := w.words("topics")
 		if topics == nil {
 			topics = []string{"foo"}
@@ -48,6 +51,14 @@ func (w *script) join() error {
 	}
 	w.send(c, req)
 	return nil
+}
+
+// unescaped has the bytes for escapes as in Go, such as \x00.
+func unescaped(text string) string {
+	if bytes, err := strconv.Unquote(`"` + text + `"`); err == nil {
+		return bytes
+	}
+	return text
 }
 
 // subscriptionBytes are a consumer's metadata, version 1.
@@ -111,7 +122,7 @@ func (w *script) sync() error {
 		}
 		sa.MemberAssignment = assignmentBytes(partitionsOf(strings.Split(partitions, "+")))
 		if text, is := strings.CutPrefix(partitions, "!"); is {
-			sa.MemberAssignment = []byte(text)
+			sa.MemberAssignment = []byte(unescaped(text))
 		}
 		req.GroupAssignment = append(req.GroupAssignment, sa)
 	}

@@ -41,7 +41,7 @@ var scriptCommands = map[string]func(*script) error{
 	// topic foo [partitions=3] [anew]: creates or grows it, anew: another of the name in its place. Without partitions: deletes it.
 	"topic": (*script).topic,
 	// join c1 [group=g] [protocol=range] [protocols=(range,sticky)] [topics=(foo)] [owned=(foo-0)|none] [metadata=text] [type=consumer] [version=9]
-	// [member=id] [instance=i] [session=10s] [rebalance=60s] [reason=text] [no-protocols]: metadata is a subscription to topics unless it is given; protocols=(range:foo,sticky:foo+bar) has topics for each. A client that was answered
+	// [member=id] [instance=i] [session=10s] [rebalance=60s] [reason=text] [no-protocols]: metadata is a subscription to topics unless it is given; protocols=(range:foo,sticky:foo+bar) has topics for each; it may have escapes as \x00. A client that was answered
 	// MEMBER_ID_REQUIRED must join again.
 	"join": (*script).join,
 	// sync c1 [group=g] [assign=(c1:foo-0, c2:foo-1+foo-2, c3:!bytes)] [generation=1] [member=id] [instance=i] [version=5] [protocol=range] [type=consumer] [null=type|protocol]
