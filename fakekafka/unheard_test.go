@@ -54,3 +54,31 @@ func TestHeartbeatOfAClientThatClosesUnheard(t *testing.T) {
 		})
 	}
 }
+
+// Whose requests wait is judged on the loop, and who waits in a join isn't told: under -race this shows that its connection reads nothing of that.
+func TestClientsThatJoinAtOnce(t *testing.T) {
+	t.Parallel()
+	const n = 5
+	k := startRaw(t)
+	require.NoError(t, k.Group("billing").ExpectMembers(n))
+	codes := make(chan int16, n)
+	for range n {
+		m := &rawMember{raw: dialRaw(t, k, "worker"), group: "billing", software: "kgo"}
+		find := versioned(kmsg.NewPtrFindCoordinatorRequest(), 2)
+		find.CoordinatorKey = m.group
+		m.ask(find)
+		m.id = m.ask(m.join()).(*kmsg.JoinGroupResponse).MemberID
+		go func() {
+			resp, err := m.try(m.join())
+			if err != nil {
+				t.Error(err)
+				codes <- -1
+				return
+			}
+			codes <- resp.(*kmsg.JoinGroupResponse).ErrorCode
+		}()
+	}
+	for range n {
+		require.Zero(t, <-codes)
+	}
+}

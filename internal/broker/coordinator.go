@@ -380,8 +380,8 @@ func (co *coordinator) handle(w *waitingRequest, node int32, group string) {
 	if co.c.clock.manual {
 		w.bears, _ = sh.WaitLeft(now, group, w.ticket)
 	}
-	w.mayClose = w.closesUnheard()
-	if w.script == nil && !w.likelyWaits {
+	if w.script == nil && !w.likelyWaits { // else nothing that the connection reads may be written here
+		w.mayClose = w.closesUnheard()
 		w.news <- requestNews{parked: true}
 	}
 }

@@ -105,5 +105,5 @@ func (r *request) silenceOf(w *waitingRequest) *time.Timer {
 // closesUnheard tells whether the request is the heartbeat of a member that sends nothing when its client is closed. On the loop.
 func (w *waitingRequest) closesUnheard() bool {
 	req, ok := w.body.(*kmsg.HeartbeatRequest)
-	return ok && w.conn != nil && w.shard.ClosesUnheard(req.Group, req.MemberID, w.client)
+	return ok && w.shard.ClosesUnheard(req.Group, req.MemberID, w.client)
 }
