@@ -47,6 +47,7 @@ type classicGroup struct {
 
 	members map[string]*classicMember
 	order   []*classicMember // as they were added
+	most    int              // members there ever were at once
 	joining int              // members with a parked join
 	// supported counts the members that list a protocol.
 	supported map[string]int
@@ -247,6 +248,7 @@ func (c *classicGroup) insert(m *classicMember, protocolType string) {
 	}
 	c.members[m.id] = m
 	c.order = append(c.order, m)
+	c.most = max(c.most, len(c.order))
 	if m.instanceID != nil {
 		c.static[*m.instanceID] = m.id
 	}

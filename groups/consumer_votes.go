@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/fakekafka/fakekafka/assignors"
 	"github.com/fakekafka/fakekafka/internal/javatext"
@@ -67,9 +66,16 @@ func (s *Shard) mostVoted(names []string, votes map[string]int) assignors.Server
 // storedOrder are the names in the order of the table that Kafka's coordinator keeps its state in: by Fibonacci hashing, of which a table of
 // any size takes the uppermost bits.
 func storedOrder(votes map[string]int) []string {
-	return slices.SortedFunc(maps.Keys(votes), func(a, b string) int {
-		return cmp.Or(cmp.Compare(storedAt(javatext.HashCode(a)), storedAt(javatext.HashCode(b))), strings.Compare(a, b))
+	return inStoredOrder(slices.Sorted(maps.Keys(votes)))
+}
+
+// inStoredOrder is the same of ascending names.
+func inStoredOrder(names []string) []string {
+	out := slices.Clone(names)
+	slices.SortStableFunc(out, func(a, b string) int {
+		return cmp.Compare(storedAt(javatext.HashCode(a)), storedAt(javatext.HashCode(b)))
 	})
+	return out
 }
 
 func storedAt(hash int32) uint64 { return uint64(int64(hash)) * 0x9e3779b97f4a7c15 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -142,40 +143,15 @@ type upgradedMember struct {
 	assigned   partitionSet
 }
 
-// upgradedMembers reads what the classic members subscribe to and own.
+// upgradedMembers reads what the classic members own and subscribe to. The first that can't be taken over decides the refusal, in the order of Kafka's
+// map of them. It is no chance where members have brought the ids they chose from a consumer group.
 func (s *Shard) upgradedMembers(c *classicGroup, cannot func(string, ...any) *refusal) ([]upgradedMember, *refusal) {
-	malformed := func(m *classicMember, err error) *refusal {
-		if !errors.Is(err, assignors.ErrSchema) { // not what Kafka expects of a malformed protocol
-			return broken("the upgrade failed: member %s: %v", m.id, err)
-		}
-		r := cannot("the embedded consumer protocol is malformed.")
-		r.reason = fmt.Sprintf("%s of member %s: %v", r.message, m.id, err)
-		return r
-	}
 	out := make([]upgradedMember, 0, len(c.order))
 	owners := make(map[string]string)
-	for _, m := range c.order {
-		u := upgradedMember{id: m.id}
-		if c.protocol == nil { // the initial delay runs
-			return nil, broken("the upgrade failed: the group has no protocol yet, its first members still wait for each other")
-		}
-		if !m.offers(*c.protocol) { // one that came after the vote
-			return nil, broken("the upgrade failed: member %s does not offer %s, the protocol of the group's generation", m.id, *c.protocol)
-		}
-		sub, err := readSubscription(m.metadata(c.protocol))
-		if err != nil {
-			return nil, malformed(m, err)
-		}
-		if len(m.assignment) > 0 {
-			a, err := assignors.DecodeAssignment(m.assignment)
-			if err != nil {
-				return nil, malformed(m, err)
-			}
-			if len(a.UserData) > 0 {
-				return nil, cannot("an unsupported custom assignor is in use. " +
-					"Please refer to the documentation or switch to a default assignor before re-attempting the upgrade.")
-			}
-			u.assigned = s.byTopicID(lastEntries(m.assignment, a.Partitions))
+	for _, m := range c.inMapOrder() {
+		u, r := s.upgradedMember(c, m, cannot)
+		if r != nil {
+			return nil, r
 		}
 		for _, topic := range sortedTopicIDs(u.assigned) {
 			for _, p := range u.assigned[topic] {
@@ -187,17 +163,53 @@ func (s *Shard) upgradedMembers(c *classicGroup, cannot func(string, ...any) *re
 				owners[key] = m.id
 			}
 		}
-		u.attributes = memberAttributes{
-			instanceID: m.instanceID, rackID: sub.Rack, clientID: m.clientID, clientHost: m.clientHost,
-			names: uniqueSorted(sub.Topics), rebalanceTimeoutMs: int32(m.rebalanceTimeout.Milliseconds()),
-			classic: &records.ClassicMember{SessionTimeoutMs: int32(m.sessionTimeout.Milliseconds())},
-		}
-		for _, p := range m.protocols {
-			u.attributes.classic.Protocols = append(u.attributes.classic.Protocols, records.ClassicProtocol{Name: p.name, Metadata: p.metadata})
-		}
 		out = append(out, u)
 	}
+	slices.SortFunc(out, func(a, b upgradedMember) int { return strings.Compare(a.id, b.id) }) // as all records of a consumer group are written
 	return out, nil
+}
+
+// upgradedMember reads the member's assignment, which nobody checked before, and then its subscription.
+func (s *Shard) upgradedMember(c *classicGroup, m *classicMember, cannot func(string, ...any) *refusal) (upgradedMember, *refusal) {
+	u := upgradedMember{id: m.id}
+	malformed := func(err error) *refusal {
+		if !errors.Is(err, assignors.ErrSchema) { // not what Kafka expects of a malformed protocol
+			return broken("the upgrade failed: member %s: %v", m.id, err)
+		}
+		r := cannot("the embedded consumer protocol is malformed.")
+		r.reason = fmt.Sprintf("%s of member %s: %v", r.message, m.id, err)
+		return r
+	}
+	if len(m.assignment) > 0 {
+		a, err := assignors.DecodeAssignment(m.assignment)
+		if err != nil {
+			return u, malformed(err)
+		}
+		if len(a.UserData) > 0 {
+			return u, cannot("an unsupported custom assignor is in use. " +
+				"Please refer to the documentation or switch to a default assignor before re-attempting the upgrade.")
+		}
+		u.assigned = s.byTopicID(lastEntries(m.assignment, a.Partitions))
+	}
+	if c.protocol == nil { // the initial delay runs
+		return u, broken("the upgrade failed: the group has no protocol yet, its first members still wait for each other")
+	}
+	if !m.offers(*c.protocol) { // it changed its list, or came after the vote
+		return u, broken("the upgrade failed: member %s does not offer %s, the protocol of the group's generation", m.id, *c.protocol)
+	}
+	sub, err := readSubscription(m.metadata(c.protocol))
+	if err != nil {
+		return u, malformed(err)
+	}
+	u.attributes = memberAttributes{
+		instanceID: m.instanceID, rackID: sub.Rack, clientID: m.clientID, clientHost: m.clientHost,
+		names: uniqueSorted(sub.Topics), rebalanceTimeoutMs: int32(m.rebalanceTimeout.Milliseconds()),
+		classic: &records.ClassicMember{SessionTimeoutMs: int32(m.sessionTimeout.Milliseconds())},
+	}
+	for _, p := range m.protocols {
+		u.attributes.classic.Protocols = append(u.attributes.classic.Protocols, records.ClassicProtocol{Name: p.name, Metadata: p.metadata})
+	}
+	return u, nil
 }
 
 // lastEntries are the partitions of an assignment where of several entries of one topic only the last counts: Kafka fills a map.
@@ -283,7 +295,7 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, generation int32, leaving []
 		target     partitionSet
 	}
 	var members []staying
-	for _, id := range old.order {
+	for _, id := range inStoredOrder(old.order) { // the first one leads
 		if m := old.members[id]; !slices.Contains(leaving, m) && id != joining {
 			members = append(members, staying{id, m.memberAttributes, old.target[id]})
 		}

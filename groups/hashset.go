@@ -116,10 +116,7 @@ func mapOrder(names []string, last string) []string {
 		name   string
 		stored uint64
 	}
-	table := hashSet{capacity: 16}
-	for len(names)*4 > table.capacity*3 {
-		table.capacity *= 2
-	}
+	table := hashMapUpTo(len(names))
 	hashes := make([]int32, len(names))
 	ends := make([]int32, table.capacity+1) // where a bucket begins at first, and once it is filled where it ends
 	for i, name := range names {
@@ -149,4 +146,23 @@ func mapOrder(names []string, last string) []string {
 		out[i] = e.name
 	}
 	return out
+}
+
+// inMapOrder lists the members in the order of the Java hash map that Kafka keeps them in. It never shrinks.
+func (c *classicGroup) inMapOrder() []*classicMember {
+	table := hashMapUpTo(c.most)
+	out := slices.Clone(c.order)
+	slices.SortStableFunc(out, func(a, b *classicMember) int {
+		return table.bucket(javatext.HashCode(a.id)) - table.bucket(javatext.HashCode(b.id))
+	})
+	return out
+}
+
+// hashMapUpTo is the table of a Java hash map that was filled one by one up to n entries.
+func hashMapUpTo(n int) hashSet {
+	table := hashSet{capacity: 16}
+	for n*4 > table.capacity*3 {
+		table.capacity *= 2
+	}
+	return table
 }
