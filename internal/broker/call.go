@@ -78,8 +78,8 @@ func isGroupKey(k wire.Key) bool {
 	return false
 }
 
-// describeCall names a request for messages.
-func describeCall(c *Call) string {
+// String names the request for messages.
+func (c *Call) String() string {
 	s := fmt.Sprintf("%s v%d from %q", c.Key, c.Version, c.Client)
 	if g := groupsOf(c.Request); len(g) > 0 {
 		named, more := firstNames(g)
@@ -87,6 +87,3 @@ func describeCall(c *Call) string {
 	}
 	return s
 }
-
-// String names the request.
-func (c *Call) String() string { return describeCall(c) }
