@@ -261,7 +261,7 @@ func (s *Shard) replaceStatic(g *group, c Command, req *kmsg.JoinGroupRequest, m
 	if group.leader == old {
 		group.leader = id
 	}
-	replaced := m.event(g, EventReplaced).because("static member %s came back; its former member id was %s", *m.instanceID, old)
+	replaced := m.event(g, EventReplaced).because("static member %s came back; its former member id was %s", cut(*m.instanceID), cut(old))
 	replaced.Replaces = old
 	s.emit(replaced)
 	s.releaseHeld(m.beat)

@@ -175,7 +175,7 @@ func (s *Shard) completeJoin(g *group) {
 	c.protocol = &name
 	c.findSubscribed()
 	s.become(c, classicCompleting)
-	s.emit(c.members[c.leader].event(g, EventGeneration).because("%d of %d members joined; protocol %s", c.joining, len(c.members), name))
+	s.emit(c.members[c.leader].event(g, EventGeneration).because("%d of %d members joined; protocol %s", c.joining, len(c.members), cut(name)))
 	late := s.joinsMayWait(c)
 	for _, m := range c.order {
 		c.unsynced[m.id] = struct{}{}

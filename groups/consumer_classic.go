@@ -168,7 +168,7 @@ func (s *Shard) classicJoins(b *beat, group *group, req *kmsg.JoinGroupRequest) 
 		}
 		attributes.assignor = m.assignor
 		if m.regex != "" {
-			b.cause = fmt.Sprintf("%s joined with the classic protocol, without its expression /%s/", nameOf(m), m.regex)
+			b.cause = fmt.Sprintf("%s joined with the classic protocol, without its expression /%s/", nameOf(m), cut(m.regex))
 		}
 	}
 	switch {

@@ -108,13 +108,14 @@ func (s *Shard) noteRefusal(group, member string, c Client, r *refusal) {
 
 // nameOf is what a member is called in causes.
 func nameOf(m *consumerMember) string {
+	name := m.id
 	switch {
 	case m.instanceID != nil:
-		return *m.instanceID
+		name = *m.instanceID
 	case m.clientID != "":
-		return m.clientID
+		name = m.clientID
 	}
-	return m.id
+	return cut(name)
 }
 
 // newMemberID is a random uuid in the 22 characters of base64url, as Kafka makes one.

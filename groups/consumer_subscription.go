@@ -170,7 +170,7 @@ func (s *Shard) resolveRegexes(g *consumerGroup) {
 		}
 		slices.Sort(now.topics)
 		if was := g.regexes[expression]; was == nil && len(now.topics) > 0 || was != nil && !slices.Equal(was.topics, now.topics) {
-			changed = append(changed, fmt.Sprintf("%s matches %s", expression, listed(now.topics)))
+			changed = append(changed, fmt.Sprintf("%s matches %s", cut(expression), listed(now.topics)))
 		}
 		tx.putRegex(expression, now)
 	}
@@ -179,12 +179,20 @@ func (s *Shard) resolveRegexes(g *consumerGroup) {
 }
 
 func subscriptionText(m *consumerMember) string {
-	text := listed(m.names)
+	const most = 20
+	var names []string
+	for _, name := range m.names[:min(len(m.names), most)] {
+		names = append(names, cut(name))
+	}
+	if more := len(m.names) - most; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	text := listed(names)
 	if m.regex != "" {
 		if len(m.names) == 0 {
-			return "/" + m.regex + "/"
+			return "/" + cut(m.regex) + "/"
 		}
-		text += " and /" + m.regex + "/"
+		text += " and /" + cut(m.regex) + "/"
 	}
 	return text
 }
