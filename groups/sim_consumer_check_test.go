@@ -9,6 +9,15 @@ func (w *consumerSim) check() error {
 	if err := checkIndexes(w.shard); err != nil {
 		return err
 	}
+	var waiting []Ticket // but for those that were given up: a later join of the member may have taken their place
+	for _, c := range w.clients {
+		if c.waiting != 0 {
+			waiting = append(waiting, c.waiting)
+		}
+	}
+	if err := checkWaiting(w.shard, waiting); err != nil {
+		return err
+	}
 	if w.epochs["back"] != 0 {
 		return fmt.Errorf("a member epoch went back")
 	}
@@ -37,6 +46,76 @@ func (w *consumerSim) check() error {
 					return fmt.Errorf("%s consumes partition %d of %x, which is not its own", c.name, p, id)
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// checkWaiting says whether each request without an answer waits for something that will answer it, and no heartbeat for what is there. It is
+// asked at the end of a turn.
+func checkWaiting(s *Shard, tickets []Ticket) error {
+	awaited := make(map[Ticket]bool)
+	for _, id := range s.GroupIDs() {
+		g := s.groups[id]
+		if g.classic != nil {
+			for _, m := range g.classic.order {
+				if m.join != nil {
+					awaited[m.join.ticket] = true
+				}
+				if m.sync != nil {
+					awaited[m.sync.ticket] = true
+				}
+				if m.beat != nil {
+					awaited[m.beat.ticket] = true
+					if s.held[m.beat.ticket] != m.beat {
+						return fmt.Errorf("the heartbeat of %s was answered, and still counts as held", m.id)
+					}
+					if !m.session.running || m.session.at.Before(m.beat.timer.at) {
+						return fmt.Errorf("the heartbeat of %s is held for longer than its session", m.id)
+					}
+					if g.classic.state != classicStable && s.deaf(m) <= 0 {
+						return fmt.Errorf("the heartbeat of %s is held while the group is %s", m.id, g.classic.state)
+					}
+				}
+			}
+		}
+		if g.consumer != nil {
+			if err := checkHeld(s, g.consumer, awaited); err != nil {
+				return err
+			}
+		}
+	}
+	for t := range s.held {
+		if !awaited[t] {
+			return fmt.Errorf("ticket %d is held for no member", t)
+		}
+	}
+	for _, t := range tickets {
+		if !awaited[t] {
+			return fmt.Errorf("ticket %d is never answered", t)
+		}
+	}
+	return nil
+}
+
+func checkHeld(s *Shard, g *consumerGroup, awaited map[Ticket]bool) error {
+	for _, id := range g.order {
+		m := g.members[id]
+		if m.held == nil {
+			continue
+		}
+		awaited[m.held.ticket] = true
+		switch {
+		case s.held[m.held.ticket] != m.held:
+			return fmt.Errorf("the heartbeat of %s was answered, and still counts as held", id)
+		case !m.session.running || m.session.at.Before(m.held.timer.at):
+			return fmt.Errorf("the heartbeat of %s is held for longer than its session", id)
+		case m.epoch != g.assignmentEpoch:
+			return fmt.Errorf("the heartbeat of %s is held at epoch %d, the target is of %d", id, m.epoch, g.assignmentEpoch)
+		case m.state != memberStable && !(m.state == memberUnreleased && g.waitsForOthers(m)):
+			return fmt.Errorf("the heartbeat of %s is held though there is a step for it: %s", id, m.state)
+		case !m.usesClassic() && s.metadataHash(g) != g.metadataHash:
+			return fmt.Errorf("the heartbeat of %s is held though the subscribed topics changed", id)
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 // simMember is one client, of either protocol.
 type simMember struct {
 	name     string
+	software string
 	instance *string
 	classic  bool
 
@@ -30,6 +31,11 @@ type simMember struct {
 	synced  bool // classic
 	leader  bool // classic: it has to hand out assignments
 	members []kmsg.JoinGroupResponseMember
+}
+
+// forgets makes it the process that it is before it starts.
+func (c *simMember) forgets() {
+	*c = simMember{name: c.name, software: c.software, instance: c.instance, classic: c.classic}
 }
 
 func (w *consumerSim) subscribe(c *simMember) {
@@ -137,7 +143,7 @@ func (w *consumerSim) beat(c *simMember) {
 		case errGroupIDNotFound:
 			c.epoch, c.told, c.owned = 0, nil, nil // fatal for a real one; here it tries again
 		default: // fatal: FENCED_INSTANCE_ID, UNRELEASED_INSTANCE_ID, ...
-			*c = simMember{name: c.name, instance: c.instance, classic: c.classic}
+			c.forgets()
 		}
 	})
 }
@@ -275,5 +281,5 @@ func (w *consumerSim) leave(c *simMember) {
 		w.say("%s leaves with %d", c.name, req.MemberEpoch)
 		w.send(c, req, false, func(kmsg.Response) {})
 	}
-	*c = simMember{name: c.name, instance: c.instance, classic: c.classic}
+	c.forgets()
 }

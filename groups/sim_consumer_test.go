@@ -127,7 +127,7 @@ func newConsumerSim(seed uint64) *consumerSim {
 	w.meta = w.meta.with("foo", 4).with("bar", 3)
 	w.effects(w.shard.MetadataChanged(w.now, w.meta))
 	for i := range 2 + rng.IntN(4) {
-		c := &simMember{name: fmt.Sprintf("c%d", i)}
+		c := &simMember{name: fmt.Sprintf("c%d", i), software: []string{javaSoftware, kgoSoftware, "librdkafka", "sarama"}[rng.IntN(4)]}
 		c.classic = w.settings.mixed && i%2 == 1
 		if rng.IntN(3) == 0 {
 			instance := fmt.Sprintf("i%d", i)
@@ -191,7 +191,7 @@ func (w *consumerSim) send(c *simMember, req kmsg.Request, lost bool, answer fun
 	}
 	w.effects(w.shard.Handle(w.now, Command{
 		Ticket: t, Request: req,
-		Client: Client{ID: c.name, Host: "/127.0.0.1", Software: "apache-kafka-java", Principal: "User:ANONYMOUS"},
+		Client: Client{ID: c.name, Host: "/127.0.0.1", Software: c.software, Principal: "User:ANONYMOUS"},
 	}))
 	if w.rng.IntN(3) > 0 {
 		w.effects(w.shard.Flush(w.now))
@@ -264,7 +264,7 @@ func (w *consumerSim) randomStep() {
 		w.leave(c)
 	case n < 83 && c.running:
 		w.say("%s crashes", c.name)
-		*c = simMember{name: c.name, instance: c.instance, classic: c.classic}
+		c.forgets()
 	case n < 85:
 		w.restart()
 	case n < 87:
