@@ -151,7 +151,6 @@ func (s *Shard) assignLater(g *consumerGroup, d time.Duration) {
 		g.assign = &timer{kind: timerAssignment, group: g.id, fire: func() {
 			if group := s.groups[g.id]; group != nil && group.consumer == g {
 				s.markChanged(g)
-				s.flushConsumer()
 			}
 		}}
 	}

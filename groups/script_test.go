@@ -34,7 +34,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptCommands are what a script can do. A client is named by its client id; what it knows (member id, generation) is kept for it.
+// scriptCommands are what a script can do. A client is named by its client id; what it knows (member id, generation) is kept for it. Each
+// request is a turn of its own, unless same-turn says that another one follows in it.
 var scriptCommands = map[string]func(*script) error{
 	// config [initial-delay=3s] [delay-set] [prompt] [max-size=2] [min-session=6s] [retention=168h] [metadata-max=4096] [batch-max=4000]
 	"config": (*script).config,
@@ -235,7 +236,9 @@ func (w *script) handle(c *scriptClient, cmd Command) {
 	c.waiting = append(c.waiting, cmd.Ticket)
 	w.sender = c
 	w.effects(w.shard.Handle(w.now, cmd))
-	w.effects(w.shard.Flush(w.now))
+	if !w.has("same-turn") {
+		w.effects(w.shard.Flush(w.now))
+	}
 	w.sender = nil
 	if w.tickets[cmd.Ticket] != nil {
 		w.printf("%s waits", c.name)
