@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/broker"
 )
 
 // GroupState is a group as it stands at one moment, of either protocol; see the groups package for its fields.
@@ -69,7 +70,7 @@ func (g *Group) failed(err error, hints ...string) error {
 		stopped += "\n    scripted member " + s
 	}
 	stopped += lines(g.k.inTheWay()) + lines(hints)
-	return &groupError{g, fmt.Errorf("fakekafka: group %s: %w%s\n%s", g.id, err, stopped, g.recent(events, 0)), len(events)}
+	return &groupError{g, fmt.Errorf("fakekafka: group %s: %w%s\n%s", broker.Shown(g.id), err, stopped, g.recent(events, 0)), len(events)}
 }
 
 // groupError is an error that shows a group's timeline.

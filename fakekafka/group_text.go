@@ -52,10 +52,14 @@ func ownsText(s GroupState, m MemberState) string {
 
 // subscribedText is topics that a member subscribes to; of many the first ones.
 func subscribedText(topics []string) string {
-	if more := len(topics) - mostTold; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(topics[:mostTold], ", "), more)
+	var names []string
+	for _, topic := range topics[:min(len(topics), mostTold)] {
+		names = append(names, broker.Shown(topic))
 	}
-	return strings.Join(topics, ", ")
+	if more := len(topics) - mostTold; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names, ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
 
 // heldText says at which holds the group stands; "" for none.

@@ -23,7 +23,7 @@ type partition struct {
 	index int32
 }
 
-func (p partition) String() string { return fmt.Sprintf("%s-%d", p.topic, p.index) }
+func (p partition) String() string { return fmt.Sprintf("%s-%d", broker.Shown(p.topic), p.index) }
 
 func comparePartitions(a, b partition) int {
 	return cmp.Or(strings.Compare(a.topic, b.topic), cmp.Compare(a.index, b.index))
@@ -109,7 +109,7 @@ func (o *ownerships) drop(e Event, which func(*tenure) bool) {
 		kept := o.open[p][:0]
 		for _, t := range o.open[p] {
 			if t.member == e.Member && which(t) {
-				t.to, t.cause = e.At, fmt.Sprintf("%s %s", t.name, e.Kind)
+				t.to, t.cause = e.At, fmt.Sprintf("%s %s", broker.LoggedName(t.name), e.Kind)
 				if e.Cause != "" {
 					t.cause += ": " + e.Cause
 				}
@@ -160,13 +160,13 @@ func (i Interruption) Duration() time.Duration {
 // String is the interruption in a line.
 func (i Interruption) String() string {
 	if i.Regained.IsZero() {
-		return fmt.Sprintf("%s-%d: nobody since %s lost it (%s)", i.Topic, i.Partition, broker.Shown(i.From), broker.OneLine(i.Cause))
+		return fmt.Sprintf("%s-%d: nobody since %s lost it (%s)", broker.Shown(i.Topic), i.Partition, broker.Shown(i.From), broker.OneLine(i.Cause))
 	}
 	moved := ""
 	if i.FastForwarded > 0 && i.FastForwarded < i.Duration() { // with ManualClock it goes without saying
 		moved = fmt.Sprintf(", of which FastForward moved %s", i.FastForwarded)
 	}
-	return fmt.Sprintf("%s-%d: nobody for %s%s, from %s to %s (%s)", i.Topic, i.Partition, i.Duration(), moved, broker.Shown(i.From), broker.Shown(i.To), broker.OneLine(i.Cause))
+	return fmt.Sprintf("%s-%d: nobody for %s%s, from %s to %s (%s)", broker.Shown(i.Topic), i.Partition, i.Duration(), moved, broker.Shown(i.From), broker.Shown(i.To), broker.OneLine(i.Cause))
 }
 
 // Interruptions lists the times in which a partition had no owner between two owners (or has none now), over the whole history, in the order in which they

@@ -236,7 +236,7 @@ func (g *Group) RequireSticky(tb testing.TB) {
 	}
 	var lines []string
 	for _, m := range moved {
-		lines = append(lines, fmt.Sprintf("    %s-%d: from %s to %s", m.Topic, m.Partition, broker.Shown(m.From), broker.Shown(cmp.Or(m.To, "nobody"))))
+		lines = append(lines, fmt.Sprintf("    %s-%d: from %s to %s", broker.Shown(m.Topic), m.Partition, broker.Shown(m.From), broker.Shown(cmp.Or(m.To, "nobody"))))
 	}
 	check(tb, g.failed(fmt.Errorf("wanted at most %s to leave a member that stayed; there was %d:\n%s", count(least, "partition"), len(moved), strings.Join(lines, "\n"))))
 }

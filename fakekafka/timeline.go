@@ -25,13 +25,17 @@ const failureRows = 150
 // listed says which groups there are, for messages.
 func listed(groups []string) string {
 	const most = 20
+	var names []string
+	for _, id := range groups[:min(len(groups), most)] {
+		names = append(names, broker.LoggedName(id))
+	}
 	switch n := len(groups); {
 	case n == 0:
 		return "is none"
 	case n > most:
-		return fmt.Sprintf("are %q and %d more", groups[:most], n-most)
+		return fmt.Sprintf("are %q and %d more", names, n-most)
 	}
-	return fmt.Sprintf("are %q", groups)
+	return fmt.Sprintf("are %q", names)
 }
 
 // recent is the last of these events for a failure, from the first on that isn't known yet.
@@ -112,7 +116,7 @@ func (g *Group) head() string {
 		head += " · " + s.Protocol + " protocol"
 	}
 	if s.Assignor != "" {
-		head += " · " + s.Assignor + " assignor"
+		head += " · " + broker.Shown(s.Assignor) + " assignor"
 	}
 	return head
 }

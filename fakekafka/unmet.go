@@ -124,7 +124,7 @@ func (k *Cluster) missing(topics []string) string {
 			continue
 		}
 		if _, err := k.b.Partitions(topic); err != nil {
-			told = append(told, fmt.Sprintf("topic %q: %v", topic, err))
+			told = append(told, fmt.Sprintf("topic %q: %v", broker.LoggedName(topic), err))
 		}
 	}
 	if more := n - mostMissing; more > 0 {
@@ -223,7 +223,7 @@ func (g *Group) wasOneStarted(members, clients bool) string {
 	if g.k.o.memory != nil {
 		dialer = " the cluster's DialContext as its dialer,"
 	}
-	return fmt.Sprintf("%s started, with the address of this cluster, %s,%s and with group.id %q?", nobody, g.k.Bootstrap(), dialer, g.id)
+	return fmt.Sprintf("%s started, with the address of this cluster, %s,%s and with group.id %q?", nobody, g.k.Bootstrap(), dialer, broker.LoggedName(g.id))
 }
 
 // successor says who has the place of a client that went out by this event, and what it is called now; "" where nobody has.

@@ -164,3 +164,44 @@ func TestNamesThatAreNoText(t *testing.T) {
 		k.Close()
 	}
 }
+
+// TestNamesOfARawMember: so may those of protocols and topics be that the leader of a classic group chooses, and ids of groups.
+func TestNamesOfARawMember(t *testing.T) {
+	t.Parallel()
+	for _, evil := range []string{"a\nb\x1b[2J\x00", strings.Repeat("long\n", 6000)} {
+		k := fakekafka.Start(t, fakekafka.Topic("orders", 1), fakekafka.KafkaTimings(), fakekafka.Config("group.initial.rebalance.delay.ms", "0"))
+		r := dialRaw(t, k, evil)
+		r.ask(findGroup(evil))
+		join := versioned(kmsg.NewPtrJoinGroupRequest(), 3)
+		join.Group, join.ProtocolType, join.SessionTimeoutMillis, join.RebalanceTimeoutMillis = evil, "consumer", 30_000, 30_000
+		subscription := kmsg.NewConsumerMemberMetadata()
+		subscription.Topics = []string{"orders", evil}
+		join.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: evil, Metadata: subscription.AppendTo(nil)}}
+		member := r.ask(join).(*kmsg.JoinGroupResponse).MemberID
+		sync := versioned(kmsg.NewPtrSyncGroupRequest(), 2)
+		sync.Group, sync.MemberID, sync.Generation = evil, member, 1
+		g := k.Group(evil)
+		nothing := unmet(t, stableWith(g, 2))
+		assignment := kmsg.NewConsumerMemberAssignment()
+		assignment.Topics = []kmsg.ConsumerMemberAssignmentTopic{{Topic: evil, Partitions: []int32{0}}}
+		sync.GroupAssignment = []kmsg.SyncGroupRequestGroupAssignment{{MemberID: member, MemberAssignment: assignment.AppendTo(nil)}}
+		r.ask(sync)
+		g.AwaitStable(t, 1)
+		all := unmet(t, stableWith(g, 2))
+		leave := versioned(kmsg.NewPtrLeaveGroupRequest(), 2)
+		leave.Group, leave.MemberID = evil, member
+		r.ask(leave)
+		require.Len(t, g.Interruptions(), 1)
+		for what, said := range map[string]string{
+			"nothing is owned": nothing, "all is owned": all, "interruption": g.Interruptions()[0].String(), "timeline": g.Timeline(),
+		} {
+			for i, r := range said {
+				require.True(t, r == '\n' || strconv.IsPrint(r), "%s: %q", what, said[max(0, i-20):min(len(said), i+20)])
+			}
+			require.NotContains(t, said, "\nb", what)
+			require.NotContains(t, said, "\nlong", what)
+			require.Less(t, len(said), 20_000, what)
+		}
+		k.Close()
+	}
+}

@@ -41,13 +41,13 @@ func (c *Cluster) needTopic(name string) (*topic, error) {
 		return t, nil
 	}
 	if len(m.names) == 0 {
-		return nil, fmt.Errorf("there is no topic %q; there is none at all", name)
+		return nil, fmt.Errorf("there is no topic %q; there is none at all", LoggedName(name))
 	}
 	names, more := firstNames(m.names)
 	if near := NearName(name, m.names); near != "" {
 		more += fmt.Sprintf("; did you mean %q?", near)
 	}
-	return nil, fmt.Errorf("there is no topic %q; there are %q%s", name, names, more)
+	return nil, fmt.Errorf("there is no topic %q; there are %q%s", LoggedName(name), names, more)
 }
 
 func (c *Cluster) needPartition(name string, index int32) (*partition, error) {
