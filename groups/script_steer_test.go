@@ -203,6 +203,7 @@ func (w *script) unpark() error {
 	for _, t := range slices.Clone(w.client().waiting) {
 		w.effects(w.shard.Unpark(w.now, t))
 	}
+	w.effects(w.shard.Flush(w.now))
 	return nil
 }
 
