@@ -13,7 +13,8 @@ import (
 )
 
 // TestConsumerHostileRequests sends requests whose fields are chosen at random, most of them nonsense, from few ids so that they meet:
-// nothing panics, no partition has two owners, the indexes are right, and a replay of the log stands where the live shard stands.
+// nothing panics, no partition has two owners, the indexes are right, every request but a classic join or sync that another of its member took the
+// place of is answered once, and a replay of the log stands where the live shard stands.
 func TestConsumerHostileRequests(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
@@ -35,15 +36,24 @@ func TestConsumerHostileRequests(t *testing.T) {
 		s, shadow := NewShard(cfg, deps), NewShard(cfg, deps)
 		now := time.Unix(1_700_000_000, 0)
 		var offset int64
-		took := func(fx Effects) { offset = shadow.follow(fx, offset) }
+		waiting := make(map[Ticket]kmsg.Request)
+		took := func(fx Effects) {
+			offset = shadow.follow(fx, offset)
+			for _, r := range fx.Replies {
+				require.Contains(t, waiting, r.Ticket, "seed %d", seed)
+				delete(waiting, r.Ticket)
+			}
+		}
 		took(s.Loaded(now))
 		for n := range 400 {
+			req := hostileRequest(rng, meta)
+			waiting[Ticket(n+1)] = req
 			if seed%5 == 2 && n%20 == 0 {
 				s.SetReadOnly(rng.IntN(3) == 0)
 			}
 			took(s.Handle(now, Command{
 				Ticket: Ticket(n + 1), Client: Client{ID: pick(rng, "a", "b"), Host: "/127.0.0.1", Software: pick(rng, "kgo", "")},
-				Request: hostileRequest(rng, meta),
+				Request: req,
 			}))
 			if rng.IntN(3) > 0 {
 				took(s.Flush(now))
@@ -69,6 +79,14 @@ func TestConsumerHostileRequests(t *testing.T) {
 		}
 		took(s.Flush(now))
 		require.Equal(t, durable(s), durable(shadow), "seed %d", seed)
+		took(s.Unload(now))
+		for ticket, req := range waiting {
+			switch req.(type) {
+			case *kmsg.JoinGroupRequest, *kmsg.SyncGroupRequest:
+			default:
+				require.Fail(t, "never answered", "seed %d, request %d: %+v", seed, ticket, req)
+			}
+		}
 	}
 }
 
