@@ -132,7 +132,7 @@ func (g *Group) lag() (n int64, saw string, ok bool) {
 		topic string
 		p     int32
 	}
-	at := map[tp]int64{}
+	at, owners := map[tp]int64{}, map[tp]string{}
 	for _, m := range s.Members {
 		for _, t := range m.Subscribed { // in a rebalance nobody may own them
 			n, _ := g.k.b.Partitions(t)
@@ -142,7 +142,7 @@ func (g *Group) lag() (n int64, saw string, ok bool) {
 		}
 		for t, ps := range m.Owned {
 			for _, p := range ps {
-				at[tp{t, p}] = -1
+				at[tp{t, p}], owners[tp{t, p}] = -1, ", owned by "+memberLabel(m)
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func (g *Group) lag() (n int64, saw string, ok bool) {
 			if at[k] >= 0 {
 				committed = fmt.Sprintf("committed %d", at[k])
 			}
-			lines = append(lines, fmt.Sprintf("%s-%d: %d (%s, end %d)", k.topic, k.p, d, committed, end))
+			lines = append(lines, fmt.Sprintf("%s-%d: %d (%s, end %d%s)", k.topic, k.p, d, committed, end, owners[k]))
 		}
 	}
 	if len(lines) == 0 {

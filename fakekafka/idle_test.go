@@ -23,7 +23,7 @@ func TestIdle(t *testing.T) {
 	require.NoError(t, k.Topic("orders").Produce(fakekafka.V("a")))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	require.ErrorContains(t, k.Idle(ctx), "group billing has a lag of 1: orders-0: 1 (nothing committed, end 1)")
+	require.ErrorContains(t, k.Idle(ctx), "group billing has a lag of 1: orders-0: 1 (nothing committed, end 1, owned by worker-1)")
 	m.send(m.commit(1))
 	k.AwaitIdle(t)
 

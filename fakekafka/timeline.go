@@ -134,8 +134,8 @@ type row struct {
 	last  time.Time
 }
 
-// rows are the events from one on. A client that is refused and asks again, as a fenced one may do a hundred times a second, has one row for it: else nothing but that
-// were to be read.
+// rows are the events from one on. A client that is refused and asks again, as a fenced one may do a hundred times a second, or is told to rebalance with each
+// heartbeat and doesn't, has one row for it: else nothing but that were to be read.
 func rows(events []Event, from int) []row {
 	var all []row
 	repeated := map[string]map[string]int{} // by client and what it was told: the row
@@ -145,7 +145,9 @@ func rows(events []Event, from int) []row {
 		if e.Member == "" {
 			who += "\x00" + e.ClientID
 		}
-		if e.Kind != groups.EventRefused && e.Kind != groups.EventFenced {
+		switch e.Kind {
+		case groups.EventRefused, groups.EventFenced, groups.EventToldToRebalance:
+		default:
 			delete(repeated, who)
 			all = append(all, row{i, 1, e.At})
 			continue

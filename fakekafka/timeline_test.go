@@ -59,6 +59,20 @@ func TestTimelineOfAGroupHasWhatTheTestDid(t *testing.T) {
 	require.Contains(t, k.Group("nobody").Timeline(), "(nothing has happened)")
 }
 
+// TestARowForAMemberThatHearsOfARebalanceWithEachHeartbeat: a worker that is busy and does not rejoin, as one that blocks rebalances while it works.
+func TestARowForAMemberThatHearsOfARebalanceWithEachHeartbeat(t *testing.T) {
+	t.Parallel()
+	k := startRaw(t)
+	busy := joinRaw(t, k, "billing", "busy")
+	require.NoError(t, k.Group("billing").Rebalance())
+	for range 200 {
+		require.Equal(t, fakekafka.RebalanceInProgress, beatCode(t, busy.ask(busy.beat()), nil))
+	}
+	text := k.Group("billing").Timeline()
+	require.Equal(t, 1, strings.Count(text, "told to rebalance: in the answer of its heartbeat (and again, until +"), text)
+	require.Equal(t, 1, strings.Count(text, "told to rebalance"), text)
+}
+
 // TestARowForWhatAClientIsToldAgainAndAgain: a zombie that asks on and on doesn't push what led to it out of a failure.
 func TestARowForWhatAClientIsToldAgainAndAgain(t *testing.T) {
 	t.Parallel()

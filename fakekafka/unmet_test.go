@@ -197,7 +197,7 @@ func TestIdleNamesWhatIsInTheWay(t *testing.T) {
 	k.Group("billing").AwaitStable(t, 1)
 	require.NoError(t, k.Topic("orders").Produce(fakekafka.V("x")))
 	require.NoError(t, k.Group("billing").Member("a").Pause())
-	require.Contains(t, unmet(t, k.Idle), "group billing has a lag of 1: orders-0: 1 (nothing committed, end 1)\n    the pause of a goes on")
+	require.Contains(t, unmet(t, k.Idle), "group billing has a lag of 1: orders-0: 1 (nothing committed, end 1, owned by a)\n    the pause of a goes on")
 }
 
 // TestFailureNamesWhatTheTestDid: faults that have acted, requests that stand at a hold, and who is silent.
