@@ -186,10 +186,7 @@ func (s *Shard) awaitArrivals(g *group) {
 	d := s.cfg.InitialRebalanceDelay
 	c.arrivals = arrivals{end: s.now.Add(max(c.rebalanceTimeout(), d)), hints: s.now.Add(hintDelays * d)}
 	c.joinTimer.kind = timerInitialDelay
-	c.joinTimer.fire = func() {
-		c.newMemberAdded = false
-		s.completeJoin(g)
-	}
+	c.joinTimer.fire = func() { s.completeJoin(g) }
 	s.startTimer(&c.joinTimer, d)
 }
 
@@ -200,7 +197,7 @@ func (s *Shard) arrived(c *classicGroup) { s.extendDelay(c, c.arrivals.end) }
 func (s *Shard) onItsWay(c *classicGroup) { s.extendDelay(c, c.arrivals.hints) }
 
 func (s *Shard) extendDelay(c *classicGroup, until time.Time) {
-	if !s.delaysByArrivals() || c.state != classicPreparing || c.previous != classicEmpty || c.joinTimer.kind != timerInitialDelay || !c.joinTimer.running {
+	if !s.delaysByArrivals() || c.joinTimer.kind != timerInitialDelay || !c.joinTimer.running {
 		return
 	}
 	at := s.now.Add(s.cfg.InitialRebalanceDelay)
