@@ -27,7 +27,12 @@ func (s *Shard) leaveGroup(c Command, req *kmsg.LeaveGroupRequest) {
 	g := s.groups[req.Group]
 	switch {
 	case g != nil && g.consumer != nil:
-		codes, decided = s.leaveConsumerGroup(g, leaving)
+		var r *refusal
+		if codes, r = s.leaveConsumerGroup(g, leaving); r != nil {
+			resp.ErrorCode = r.code
+			s.reply(c.Ticket, resp)
+			return
+		}
 	case g == nil || g.classic == nil:
 		codes = make([]int16, len(leaving))
 		for i := range codes {
@@ -39,7 +44,7 @@ func (s *Shard) leaveGroup(c Command, req *kmsg.LeaveGroupRequest) {
 	switch {
 	case s.readOnly && len(s.fx.Batches) > written: // the member has left all the same
 		resp.ErrorCode = errCoordinatorNotAvailable
-	case !decided: // the same, but for a consumer group
+	case !decided: // the same
 		resp.ErrorCode = errUnknownServerError
 	case req.Version < 3:
 		resp.ErrorCode = codes[0]

@@ -337,11 +337,10 @@ func (s *Shard) tellToRejoin(g *consumerGroup, m *consumerMember) {
 	s.awaitRejoin(g, m)
 }
 
-// leaveConsumerGroup is LeaveGroup: the code of each entry, in order. All that can leave do so in one step. decided is false where they can't, since
-// the group can't become a classic one.
-func (s *Shard) leaveConsumerGroup(group *group, members []kmsg.LeaveGroupRequestMember) (codes []int16, decided bool) {
+// leaveConsumerGroup is LeaveGroup: the code of each entry, in order. All that can leave do so in one step, or none.
+func (s *Shard) leaveConsumerGroup(group *group, members []kmsg.LeaveGroupRequestMember) ([]int16, *refusal) {
 	g := group.consumer
-	codes = make([]int16, len(members))
+	codes := make([]int16, len(members))
 	var leaving []*consumerMember
 	for i, entry := range members {
 		m := g.members[entry.MemberID]
@@ -360,5 +359,8 @@ func (s *Shard) leaveConsumerGroup(group *group, members []kmsg.LeaveGroupReques
 			leaving = append(leaving, m)
 		}
 	}
-	return codes, len(leaving) == 0 || s.leaveByRequest(group, leaving, "left by LeaveGroup") == nil
+	if len(leaving) == 0 {
+		return codes, nil
+	}
+	return codes, s.leaveByRequest(group, leaving, "left by LeaveGroup")
 }

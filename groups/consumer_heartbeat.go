@@ -272,13 +272,14 @@ func (s *Shard) consumerLeave(c Command, req *kmsg.ConsumerGroupHeartbeatRequest
 	switch {
 	case m == nil:
 		return refused(unknownMember(req.MemberID, req.Group))
+	case req.MemberEpoch != epochLeaveStatic:
+		if r := s.leaveByRequest(g, []*consumerMember{m}, "left"); r != nil {
+			return refused(r)
+		}
 	case s.readOnly:
 		return refused(s.unwritable())
-	}
-	if req.MemberEpoch == epochLeaveStatic {
+	default:
 		s.goAway(cg, m)
-	} else if r := s.leaveByRequest(g, []*consumerMember{m}, "left"); r != nil {
-		return refused(r)
 	}
 	resp := req.ResponseKind().(*kmsg.ConsumerGroupHeartbeatResponse)
 	resp.MemberID, resp.MemberEpoch = kmsg.StringPtr(req.MemberID), req.MemberEpoch

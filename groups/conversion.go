@@ -280,6 +280,9 @@ func (s *Shard) leaveByRequest(group *group, members []*consumerMember, cause st
 	if g := group.consumer; s.mayDowngrade(g, members) && !g.canVote(members) {
 		return broken("no protocol of the classic members that stay can be chosen: each that all support stands twice in a list of theirs")
 	}
+	if s.readOnly {
+		return s.unwritable()
+	}
 	s.removeMembers(group, members, EventLeft, cause)
 	return nil
 }

@@ -116,7 +116,7 @@ func NewShard(cfg Config, d Deps) *Shard {
 func (s *Shard) SetConfig(cfg Config) { s.cfg = cfg }
 
 // SetReadOnly says whether the log takes no records, as while fewer replicas are in sync than min.insync.replicas asks for. What a client asks for that would be written
-// is then COORDINATOR_NOT_AVAILABLE, after the other checks, and changes nothing but for a leave. What the coordinator does on its own account goes on.
+// is then COORDINATOR_NOT_AVAILABLE, after the other checks, and changes nothing but for the leave of a classic group. What the coordinator does on its own account goes on.
 func (s *Shard) SetReadOnly(readOnly bool) { s.readOnly = readOnly }
 
 func (s *Shard) unwritable() *refusal {
