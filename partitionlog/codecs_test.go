@@ -142,6 +142,46 @@ func judgedAsInKafka(t *testing.T, codec int, file string) {
 	}
 }
 
+// The library unpacks what ends as a compressor ends it: it is to come to the same as the brokers' rules do, whatever befell the block.
+func TestLZ4BlocksByEitherWay(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(7, 8))
+	var compressor lz4.Compressor
+	var r lz4Reader
+	sound := 0
+	for range 20_000 {
+		plain := make([]byte, 20+random.IntN(400))
+		for i := range plain {
+			plain[i] = byte(i/40 + random.IntN(2)*random.IntN(3))
+		}
+		block := make([]byte, lz4.CompressBlockBound(len(plain)))
+		n, err := compressor.CompressBlock(plain, block)
+		require.NoError(t, err)
+		block = block[:n]
+		for range random.IntN(3) { // 0: as it is
+			switch at := max(0, n-1-random.IntN(30)); {
+			case n == 0:
+			case random.IntN(3) == 0:
+				block = block[:at]
+			case at < len(block):
+				block[at] ^= byte(1 << random.IntN(8))
+			}
+		}
+		if len(block) == 0 {
+			continue
+		}
+		r = lz4Reader{block: r.block, largest: len(plain) + random.IntN(20)}
+		want, refused := unpackLZ4(nil, block, r.largest)
+		err = r.unpackBlock(block)
+		require.Equal(t, refused == nil, err == nil, "%x", block)
+		if err == nil {
+			sound++
+			require.True(t, bytes.Equal(want, r.plain), "%x", block)
+		}
+	}
+	require.Greater(t, sound, 3000)
+}
+
 // The reader of frames against the library's, over sizes around the blocks' and data that packs well, badly and not at all.
 func TestLZ4ReaderAgainstTheLibrary(t *testing.T) {
 	t.Parallel()

@@ -1,11 +1,14 @@
 package partitionlog
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math/bits"
+
+	"github.com/pierrec/lz4/v4"
 )
 
 // lz4Reader reads one LZ4 frame as a broker does: independent blocks only, the descriptor's checksum and those of blocks are
@@ -124,9 +127,22 @@ func (r *lz4Reader) unpackBlock(block []byte) (err error) {
 	if room := min(4*len(block), r.largest); cap(r.block) < room {
 		r.block = make([]byte, room)
 	}
+	// The library's assembly is twice as fast, and what both take they unpack to the same.
+	room := r.block[:min(cap(r.block), r.largest)]
+	if n, err := lz4.UncompressBlock(block, room); err == nil && endsWithLiterals(room[:n], block) {
+		r.plain = room[:n]
+		return nil
+	}
 	r.plain, err = unpackLZ4(r.block, block, r.largest)
 	r.block = r.plain[:0]
 	return err
+}
+
+// endsWithLiterals tells whether a block that could be unpacked ends as compressors end one: with literals, which stand there as they are. Only a block made for it
+// could end so with a match.
+func endsWithLiterals(plain, block []byte) bool {
+	return len(plain) > lz4MatchLimit && len(block) > lz4LastLiterals &&
+		bytes.Equal(plain[len(plain)-lz4LastLiterals:], block[len(block)-lz4LastLiterals:])
 }
 
 // xxh32 is the 32-bit xxHash of b with seed 0.
