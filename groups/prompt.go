@@ -37,9 +37,8 @@ const kafkaGoHold = 4 * time.Second
 
 // heartbeatHold is how long a client that names itself bears a held heartbeat; 0: not at all.
 func heartbeatHold(c Client) time.Duration {
-	name := strings.ToLower(c.Software)
 	for _, h := range heartbeatHolds {
-		if name != "" && strings.HasPrefix(name, h.software) {
+		if isSoftware(c.Software, h.software) {
 			return h.hold
 		}
 	}
@@ -58,7 +57,7 @@ func classicHold(c Client, version int16, m *classicMember) time.Duration {
 // where it doesn't leave the group: as a static member (KIP-345), and in Kafka Streams.
 func (s *Shard) ClosesUnheard(group, member string, c Client) bool {
 	g := s.groups[group]
-	if g == nil || !strings.HasPrefix(strings.ToLower(c.Software), javaSoftware) {
+	if g == nil || !isSoftware(c.Software, javaSoftware) {
 		return false
 	}
 	if g.consumer != nil {
@@ -102,7 +101,12 @@ func (s *Shard) beatsInTransaction(c Client, group string) bool {
 	return isKgo(c) && len(s.groups[group].offsets.pending) > 0
 }
 
-func isKgo(c Client) bool { return strings.HasPrefix(strings.ToLower(c.Software), kgoSoftware) }
+func isKgo(c Client) bool { return isSoftware(c.Software, kgoSoftware) }
+
+// isSoftware tells whether the software name in a client's ApiVersions begins so; the beginning is in lower case.
+func isSoftware(name, beginning string) bool {
+	return strings.HasPrefix(strings.ToLower(name), beginning)
+}
 
 // transactionOpened answers the held heartbeat of the member whose offsets a client has added to a transaction, if that client sends its next one now.
 func (s *Shard) transactionOpened(c Client, g *group, member string) {
@@ -291,8 +295,7 @@ func (s *Shard) waitsForSecondRound(c *classicGroup, m *classicMember) bool {
 
 // isLibrdkafka knows librdkafka and what is built on it. It rejoins at once when a heartbeat tells it to, but takes a second or two when SyncGroup does.
 func isLibrdkafka(software string) bool {
-	name := strings.ToLower(software)
-	return strings.HasPrefix(name, "librdkafka") || strings.HasPrefix(name, "confluent-kafka-")
+	return isSoftware(software, "librdkafka") || isSoftware(software, "confluent-kafka-")
 }
 
 // beatsSoon says that a librdkafka member's next heartbeat comes earlier than it would rejoin after its SyncGroup was refused. It counts its
