@@ -99,7 +99,7 @@ func bytesText(v []byte) string {
 	}
 	text := fmt.Sprintf("%q", v)
 	if len(text) > 80 {
-		return fmt.Sprintf("%s… (%d bytes)", text[:70], len(v))
+		return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:70], ""), len(v))
 	}
 	return text
 }

@@ -175,3 +175,9 @@ func TestManyRecordsThatComeOneByOne(t *testing.T) {
 	orders.AwaitRecords(t, fakekafka.AnyOrder(want...))
 	orders.RequireNoMore(t)
 }
+
+// TestLongValuesAreCutBetweenCharacters in what a failure says of them.
+func TestLongValuesAreCutBetweenCharacters(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, `null="x`+strings.Repeat("é", 34)+"… (101 bytes)", fakekafka.V("x"+strings.Repeat("é", 50)).String())
+}

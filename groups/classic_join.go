@@ -3,6 +3,7 @@ package groups
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -358,13 +359,13 @@ func (m *classicMember) named() string {
 	return cut(name)
 }
 
-// cut is a name as a cause tells it, which is kept with the history: a client may make up one of 32 KiB.
+// cut is a name as a cause tells it, which is kept with the history: a client may make up one of 32 KiB. It ends with a whole character.
 func cut(name string) string {
 	const most = 255
 	if len(name) <= most {
 		return name
 	}
-	return name[:most] + "…"
+	return strings.ToValidUTF8(name[:most], "") + "…"
 }
 
 // because gives an event its cause.

@@ -57,6 +57,7 @@ func TestMembersAsCausesNameThem(t *testing.T) {
 		{"id", "", kmsg.StringPtr(""), "id"},
 		{"id", strings.Repeat("x", 255), nil, strings.Repeat("x", 255)},
 		{"id", strings.Repeat("x", 256), nil, strings.Repeat("x", 255) + "…"},
+		{"id", strings.Repeat("é", 128), nil, strings.Repeat("é", 127) + "…"},
 	} {
 		m := classicMember{id: tc.id, clientID: tc.clientID, instanceID: tc.instanceID}
 		require.Equal(t, tc.want, m.named())

@@ -236,7 +236,7 @@ func unprintable(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneErro
 func ShortID(id, client string) string {
 	id = strings.TrimPrefix(id, client+"-")
 	if len(id) > 8 {
-		return OneLine(id[:8]) + "…"
+		return OneLine(strings.ToValidUTF8(id[:8], "")) + "…"
 	}
 	return OneLine(id)
 }

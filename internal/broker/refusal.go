@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -74,8 +75,8 @@ const (
 	mostRefused = 1000 // partitions
 )
 
-// firstBytes is as much of a client's name for something as a text shows.
-func firstBytes(name string) string { return name[:min(len(name), 100)] }
+// firstBytes is as much of a client's name for something as a text shows: it ends with a whole character.
+func firstBytes(name string) string { return strings.ToValidUTF8(name[:min(len(name), 100)], "") }
 
 // refusedOffsets are the partitions of a commit that were answered an error: the first one that there is, if there are several.
 type refusedOffsets struct {

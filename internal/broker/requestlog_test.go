@@ -2,6 +2,7 @@ package broker
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,4 +30,12 @@ func TestRequestsOfVeryManyNames(t *testing.T) {
 	}
 	require.Equal(t, conns*requests, n)
 	require.Equal(t, strconv.Itoa(requests-1), all.recent[(all.next+maxLogged-1)%maxLogged].who.client, "the last is there")
+}
+
+// What is kept of a long name ends with a whole character.
+func TestLongNamesAreCutBetweenCharacters(t *testing.T) {
+	t.Parallel()
+	name := "x" + strings.Repeat("é", 128)
+	require.Equal(t, "x"+strings.Repeat("é", 49)+"… (257 bytes, e112c74fde2e2f07)", LoggedName(name))
+	require.Equal(t, "0123456…", ShortID("client-0123456é", "client"))
 }
