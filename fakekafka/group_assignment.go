@@ -195,18 +195,23 @@ func (g *Group) hasOwner(topic string, partition int32, member string) func() (b
 			saw = memberLabel(owner) + " owns it"
 		}
 		saw += g.misnamed(topic, partition)
-		switch len(called) {
-		case 0:
-			if _, taken := broker.Heir(s, member); !taken { // else what became of it says more
-				saw += fmt.Sprintf("; no member is called %q", member)
-			}
-		case 1:
-		default:
+		if len(called) > 1 {
 			_, err := broker.ResolveMember(s, member)
 			saw += "; " + err.Error()
 		}
 		return false, saw + ": " + summary(s)
 	}
+}
+
+// unmetOwner is unmet of what a member of this name would have met. Of a client whose place another one has, that says who it is.
+func (g *Group) unmetOwner(err error, member string) error {
+	if err == nil {
+		return nil
+	}
+	if s := g.State(); len(s.Members) > 0 && !named(s, member) && g.successor(s, member, g.out()[broker.LoggedName(member)]) == "" {
+		err = fmt.Errorf("%w\n    no member is called %q", err, broker.LoggedName(member))
+	}
+	return g.unmet(err, 0, member)
 }
 
 // Owned waits until a member owns a partition.
@@ -219,7 +224,7 @@ func (g *Group) Owned(ctx context.Context, topic string, partition int32, member
 	case member == "":
 		return g.failed(fmt.Errorf("wanted %s-%d owned by a member without a name: give its client id, instance id or member id", topic, partition))
 	}
-	return g.unmet(g.k.await(ctx, fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)), 0, member)
+	return g.unmetOwner(g.k.await(ctx, fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)), member)
 }
 
 // AwaitOwner waits until a member, named by client id, instance id or member id, owns a partition. A name that fits two members names neither: the wait goes on, for
@@ -232,7 +237,7 @@ func (g *Group) AwaitOwner(tb testing.TB, topic string, partition int32, member 
 // RequireOwner fails the test unless the member, named as in AwaitOwner, owns the partition now.
 func (g *Group) RequireOwner(tb testing.TB, topic string, partition int32, member string) {
 	tb.Helper()
-	check(tb, g.unmet(g.k.now(fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)), 0, member))
+	check(tb, g.unmetOwner(g.k.now(fmt.Sprintf("%s-%d owned by %s", topic, partition, member), g.hasOwner(topic, partition, member)), member))
 }
 
 // RequireBalanced fails the test unless the members' numbers of partitions differ by at most one; and where nobody owns any.

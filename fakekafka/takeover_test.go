@@ -71,9 +71,8 @@ func TestAMemberIsCalledAsWhoSpeaksForIt(t *testing.T) {
 					require.Contains(t, said, "there was: two (instance pod-1) owns it")
 					headline, below, _ := strings.Cut(said, "\n")
 					require.NotContains(t, headline, "taken")
-					if m.Protocol == fakekafka.Classic {
-						require.Contains(t, headline, "two (instance pod-1) owns it: Stable, ")
-					}
+					require.Contains(t, headline, "two (instance pod-1) owns it: Stable, ")
+					require.NotContains(t, said, "no member is called")
 					require.Regexp(t, `\n    client "one" is out of it since .*; client "two" has taken its place: name it "two"\n`, below)
 					require.Equal(t, 1, strings.Count(said, "name it"), said)
 				}
