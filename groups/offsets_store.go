@@ -220,15 +220,12 @@ func (tp topicPartition) single() map[string][]int32 {
 
 // CompleteTransaction brings the outcome of a producer's transaction for its pending offsets. The driver writes the marker;
 // offset is where it stands in the log.
-func (s *Shard) CompleteTransaction(now time.Time, producerID int64, _ int16, commit bool, offset int64) Effects {
+func (s *Shard) CompleteTransaction(now time.Time, producerID int64, commit bool, offset int64) Effects {
 	s.begin(now)
 	s.endTransaction(producerID, commit)
 	s.nextOffset = max(s.nextOffset, offset) + 1
 	return s.end()
 }
-
-// HasPendingOffsets says whether an open transaction of the producer has offsets in this shard.
-func (s *Shard) HasPendingOffsets(producerID int64) bool { return len(s.open[producerID]) > 0 }
 
 // offsetTombstone deletes a committed offset and the pending ones of its partition.
 func offsetTombstone(group string, tp topicPartition) Record {

@@ -37,21 +37,23 @@ func TestUnreadableOffsetRecords(t *testing.T) {
 		} {
 			s.Replay(0, r, producer)
 			require.Empty(t, s.GroupIDs())
-			require.False(t, s.HasPendingOffsets(7))
+			require.False(t, hasPending(s, 7))
 		}
 		s.Replay(1, good, producer)
 		require.Equal(t, []string{"g"}, s.GroupIDs())
-		require.Equal(t, producer == 7, s.HasPendingOffsets(7))
+		require.Equal(t, producer == 7, hasPending(s, 7))
 	}
 	s := NewShard(DefaultConfig(), Deps{})
 	s.Replay(0, group, 7)
 	s.Replay(1, Record{Key: good.Key}, 7)
 	require.Empty(t, s.GroupIDs())
-	require.False(t, s.HasPendingOffsets(7))
+	require.False(t, hasPending(s, 7))
 }
 
+func hasPending(s *Shard, producer int64) bool { return len(s.open[producer]) > 0 }
+
 // A producer has pending offsets from its first commit to the end of its transaction, or until the last of them is deleted.
-func TestHasPendingOffsets(t *testing.T) {
+func TestProducersWithPendingOffsets(t *testing.T) {
 	t.Parallel()
 	foo := offsetRecord("g", "foo", 0, 5, assignors.TopicID{})
 	for name, end := range map[string]func(*Shard){
@@ -59,9 +61,9 @@ func TestHasPendingOffsets(t *testing.T) {
 		"abort":  func(s *Shard) { s.ReplayMarker(9, 7, false) },
 		"deletion": func(s *Shard) {
 			s.Replay(9, Record{Key: foo.Key}, -1)
-			require.True(t, s.HasPendingOffsets(7), "another one of it is pending")
+			require.True(t, hasPending(s, 7), "another one of it is pending")
 			s.Replay(10, Record{Key: offsetRecord("g", "foo", 1, 0, assignors.TopicID{}).Key}, -1)
-			require.True(t, s.HasPendingOffsets(7), "one of another group is")
+			require.True(t, hasPending(s, 7), "one of another group is")
 			s.Replay(11, Record{Key: offsetRecord("h", "foo", 0, 0, assignors.TopicID{}).Key}, -1)
 		},
 	} {
@@ -70,11 +72,11 @@ func TestHasPendingOffsets(t *testing.T) {
 		s.Replay(1, offsetRecord("g", "foo", 1, 5, assignors.TopicID{}), 7)
 		s.Replay(2, offsetRecord("h", "foo", 0, 5, assignors.TopicID{}), 7)
 		s.Replay(3, offsetRecord("h", "foo", 1, 5, assignors.TopicID{}), 8)
-		require.True(t, s.HasPendingOffsets(7), name)
-		require.False(t, s.HasPendingOffsets(6), name)
+		require.True(t, hasPending(s, 7), name)
+		require.False(t, hasPending(s, 6), name)
 		end(s)
-		require.False(t, s.HasPendingOffsets(7), name)
-		require.True(t, s.HasPendingOffsets(8), name)
+		require.False(t, hasPending(s, 7), name)
+		require.True(t, hasPending(s, 8), name)
 	}
 }
 

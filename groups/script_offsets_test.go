@@ -96,7 +96,7 @@ func (w *script) txnCommit() error {
 
 func (w *script) endTxn() error {
 	id := int64(w.number("producer", 0))
-	w.effects(w.shard.CompleteTransaction(w.now, id, 0, w.has("commit"), int64(len(w.log))))
+	w.effects(w.shard.CompleteTransaction(w.now, id, w.has("commit"), int64(len(w.log))))
 	w.log = append(w.log, loggedRecord{producer: id, marker: true, commit: w.has("commit")})
 	return nil
 }

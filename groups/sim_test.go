@@ -377,7 +377,7 @@ func (r *simRun) endTxn(producer int64, commit bool) {
 	at := int64(len(r.log))
 	r.log = append(r.log, loggedRecord{producer: producer, marker: true, commit: commit})
 	r.shadow.ReplayMarker(at, producer, commit)
-	r.effects(r.shard.CompleteTransaction(r.now, producer, 0, commit, at))
+	r.effects(r.shard.CompleteTransaction(r.now, producer, commit, at))
 	r.compare()
 }
 

@@ -216,7 +216,7 @@ func (c *Cluster) appendMarker(now time.Time, p *partition, m partitionlog.Marke
 	}
 	if p.topic == offsetsTopic {
 		if gs := c.groups.shards[p.index]; gs != nil {
-			c.groups.apply(now, gs, gs.CompleteTransaction(now, m.ProducerID, m.ProducerEpoch, m.Commit, offset))
+			c.groups.apply(now, gs, gs.CompleteTransaction(now, m.ProducerID, m.Commit, offset))
 		}
 	}
 	return offset, wire.None

@@ -5,6 +5,6 @@
 //
 // A [Cluster] holds what was set: the start-up settings of the brokers, and what
 // was changed at run time. It belongs to one owner at a time and has no lock.
-// What it hands out ([Values], [Topic], [Group]) is never changed afterwards and
+// What it hands out ([Values], [Topic]) is never changed afterwards and
 // may be read from anywhere.
 package config

@@ -3,67 +3,7 @@ package config
 import (
 	"strconv"
 	"strings"
-	"time"
 )
-
-// Group has the settings in force of a group.
-type Group struct {
-	ConsumerSessionTimeout     time.Duration
-	ConsumerHeartbeatInterval  time.Duration
-	ConsumerAssignmentInterval time.Duration
-	ShareSessionTimeout        time.Duration
-	ShareHeartbeatInterval     time.Duration
-	ShareAssignmentInterval    time.Duration
-	ShareRecordLockDuration    time.Duration
-	ShareDeliveryCountLimit    int32
-	SharePartitionMaxLocks     int32
-	ShareAutoOffsetReset       string // latest, earliest, by_duration:<ISO 8601>
-	ShareReadCommitted         bool
-	ShareRenewAcknowledge      bool
-	StreamsSessionTimeout      time.Duration
-	StreamsHeartbeatInterval   time.Duration
-	StreamsAssignmentInterval  time.Duration
-	StreamsInitialRebalance    time.Duration
-	StreamsNumStandbyReplicas  int32
-}
-
-// Group gives the settings in force of a group, clamped to the broker's limits:
-// these may have become narrower since the group's value was taken.
-func (c *Cluster) Group(id string) *Group {
-	settings, broker := c.groups[id], c.Broker(c.nodes[0])
-	get := func(name string) value {
-		d := groupDefs().byName[name]
-		v := topicValue(d, settings, broker)
-		least, most := groupBounds(d)
-		if least != "" {
-			v.num = max(v.num, broker.Int64(least))
-		}
-		if most != "" {
-			v.num = min(v.num, broker.Int64(most))
-		}
-		return v
-	}
-	ms := func(name string) time.Duration { return duration(get(name).num, time.Millisecond) }
-	return &Group{
-		ConsumerSessionTimeout:     ms("consumer.session.timeout.ms"),
-		ConsumerHeartbeatInterval:  ms("consumer.heartbeat.interval.ms"),
-		ConsumerAssignmentInterval: ms("consumer.assignment.interval.ms"),
-		ShareSessionTimeout:        ms("share.session.timeout.ms"),
-		ShareHeartbeatInterval:     ms("share.heartbeat.interval.ms"),
-		ShareAssignmentInterval:    ms("share.assignment.interval.ms"),
-		ShareRecordLockDuration:    ms("share.record.lock.duration.ms"),
-		ShareDeliveryCountLimit:    int32(get("share.delivery.count.limit").num),
-		SharePartitionMaxLocks:     int32(get("share.partition.max.record.locks").num),
-		ShareAutoOffsetReset:       get("share.auto.offset.reset").text,
-		ShareReadCommitted:         get("share.isolation.level").text == "read_committed",
-		ShareRenewAcknowledge:      get("share.renew.acknowledge.enable").flag,
-		StreamsSessionTimeout:      ms("streams.session.timeout.ms"),
-		StreamsHeartbeatInterval:   ms("streams.heartbeat.interval.ms"),
-		StreamsAssignmentInterval:  ms("streams.assignment.interval.ms"),
-		StreamsInitialRebalance:    ms("streams.initial.rebalance.delay.ms"),
-		StreamsNumStandbyReplicas:  int32(get("streams.num.standby.replicas").num),
-	}
-}
 
 // groupBounds names the broker settings that bound a group's setting:
 // group.consumer.min.session.timeout.ms for consumer.session.timeout.ms. "" is none.

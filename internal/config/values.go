@@ -121,9 +121,6 @@ func (v *Values) Int32(name string) int32 { return int32(v.get(name, Int, Short)
 // Int64 gives a long, int or short.
 func (v *Values) Int64(name string) int64 { return v.get(name, Long, Int, Short).num }
 
-// Float gives a double.
-func (v *Values) Float(name string) float64 { return v.get(name, Double).real }
-
 // Bool gives a boolean.
 func (v *Values) Bool(name string) bool { return v.get(name, Boolean).flag }
 

@@ -32,12 +32,6 @@ func NewFrameReader(r io.Reader, limit int32) *FrameReader {
 	return &FrameReader{r: bufio.NewReaderSize(r, readAhead), limit: limit, trust: firstStep}
 }
 
-// SetLimit changes the largest frame size allowed from the next frame on.
-func (f *FrameReader) SetLimit(limit int32) { f.limit = limit }
-
-// Buffered says how many bytes of following frames were read already.
-func (f *FrameReader) Buffered() int { return f.r.Buffered() }
-
 // Next returns the next frame without its size. The slice is the caller's. At
 // the end between two frames the error is io.EOF, within one io.ErrUnexpectedEOF;
 // a bad size is a [*FrameError].
