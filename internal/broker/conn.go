@@ -263,7 +263,7 @@ func (c *conn) handle(frame []byte) (answer, error) {
 		c.cluster.unserved(c, h.Key, h.Version)
 		return nil, &wire.UnsupportedError{Key: h.Key, Version: h.Version}
 	}
-	cost, text, err := wire.BodyCost(h.Key, h.Version, body)
+	cost, text, err := wire.CheckBody(h.Key, h.Version, body)
 	if err != nil {
 		return nil, badInput{err}
 	}
@@ -271,7 +271,7 @@ func (c *conn) handle(frame []byte) (answer, error) {
 	if err != nil {
 		return nil, badInput{fmt.Errorf("%s v%d: %w", h.Key, h.Version, err)}
 	}
-	req, err := wire.DecodeChecked(h.Key, h.Version, body, text)
+	req, err := wire.Decode(h.Key, h.Version, body, text)
 	if err != nil {
 		release()
 		return nil, badInput{err}

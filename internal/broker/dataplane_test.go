@@ -528,7 +528,7 @@ func TestProduceKeepsTheFrame(t *testing.T) {
 	var h wire.Header
 	body, err := h.Parse(frame)
 	require.NoError(t, err)
-	decoded, err := wire.Decode(h.Key, h.Version, body)
+	decoded, err := wire.Decode(h.Key, h.Version, body, true)
 	require.NoError(t, err)
 	r := &request{cluster: c, node: c.nodes[0], key: h.Key, version: h.Version, body: decoded, frame: frame}
 	ans, err := r.produce()

@@ -12,20 +12,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Decode checks a request body and decodes it with kmsg. Byte fields (the records
-// of a Produce request) point into body, strings are copies. The response belongs
-// to req.ResponseKind().
-func Decode(k Key, version int16, body []byte) (kmsg.Request, error) {
-	_, text, err := BodyCost(k, version, body)
-	if err != nil {
-		return nil, err
-	}
-	return DecodeChecked(k, version, body, text)
-}
-
-// DecodeChecked is [Decode] for a body that passed [BodyCost], which also says
-// whether all its strings are UTF-8.
-func DecodeChecked(k Key, version int16, body []byte, text bool) (kmsg.Request, error) {
+// Decode decodes a request body that passed [CheckBody], whose text says whether all
+// its strings are UTF-8. Byte fields (the records of a Produce request) point into
+// body, strings are copies. The response belongs to req.ResponseKind().
+func Decode(k Key, version int16, body []byte, text bool) (kmsg.Request, error) {
 	req := kmsg.RequestForKey(int16(k))
 	if req == nil {
 		return nil, &UnsupportedError{k, version}
@@ -74,16 +64,11 @@ func checkACLCodes(req kmsg.Request) error {
 // be. Such a request closes its connection. Bytes after the end are no error.
 // What Kafka reads in several ways and kmsg in one becomes that one in the body: the mark of a null structure is -1, a length that Java takes for
 // negative is that of a null, such a number of tags is 0, and the size of a known tag is what it takes.
-func CheckBody(k Key, version int16, body []byte) error {
-	_, _, err := BodyCost(k, version, body)
-	return err
-}
-
-// BodyCost is [CheckBody] that also estimates how many bytes decoding the body
-// will take beside the body itself. kmsg's structures can be some 30 times
-// as large as the bytes that announce them, so many of them at once want a budget.
-// text says that all strings are UTF-8.
-func BodyCost(k Key, version int16, body []byte) (cost int, text bool, err error) {
+//
+// cost estimates how many bytes decoding the body will take beside the body itself:
+// kmsg's structures can be some 30 times as large as the bytes that announce them, so
+// many of them at once want a budget. text says that all strings are UTF-8.
+func CheckBody(k Key, version int16, body []byte) (cost int, text bool, err error) {
 	p := programFor(k, version)
 	if p == nil {
 		return 0, false, &UnsupportedError{k, version}

@@ -15,6 +15,21 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// checkBody is CheckBody for a test that only asks whether a body passes.
+func checkBody(k Key, version int16, body []byte) error {
+	_, _, err := CheckBody(k, version, body)
+	return err
+}
+
+// checkAndDecode is what a connection does with a body.
+func checkAndDecode(k Key, version int16, body []byte) (kmsg.Request, error) {
+	_, text, err := CheckBody(k, version, body)
+	if err != nil {
+		return nil, err
+	}
+	return Decode(k, version, body, text)
+}
+
 // fill sets every field under v to something random; where a null is possible on
 // the wire, it is null now and then. Lists are short, so that a request stays small.
 func fill(rng *rand.Rand, v reflect.Value, depth int) {
@@ -120,12 +135,12 @@ func TestBodiesOfKmsgAreAccepted(t *testing.T) {
 			w := walker{rest: body, compact: p.compact}
 			require.NoError(t, w.run(p.ops), "%v v%d", k, version)
 			require.Empty(t, w.rest, "%v v%d: the walk ends before the body", k, version)
-			require.NoError(t, CheckBody(k, version, append(body, 1, 2, 3)), "bytes after the end are fine")
+			require.NoError(t, checkBody(k, version, append(body, 1, 2, 3)), "bytes after the end are fine")
 			if len(body) > 200 {
 				continue
 			}
 			for n := range body {
-				require.Error(t, CheckBody(k, version, body[:n]), "%v v%d cut to %d of %d bytes", k, version, n, len(body))
+				require.Error(t, checkBody(k, version, body[:n]), "%v v%d cut to %d of %d bytes", k, version, n, len(body))
 			}
 		}
 	})
@@ -171,22 +186,22 @@ func TestBadBodies(t *testing.T) {
 		{"a known tag that this version has not", Fetch, 14, strings.Repeat("\x00", 25) + "\x01\x01\x01\x01\x01\x0d" + strings.Repeat("\x00", 13), "tag 1 is not valid in this version"},
 		{"a string is at most 32767 bytes", FindCoordinator, 3, "\x81\x80\x02" + strings.Repeat("x", 32768) + "\x00\x00", "32768 bytes"},
 	} {
-		err := CheckBody(c.key, c.version, []byte(c.body))
+		err := checkBody(c.key, c.version, []byte(c.body))
 		if c.want == "" {
 			require.NoError(t, err, c.explanation)
 			continue
 		}
 		require.ErrorContains(t, err, c.want, c.explanation)
-		_, err = Decode(c.key, c.version, []byte(c.body))
+		_, err = checkAndDecode(c.key, c.version, []byte(c.body))
 		require.Error(t, err, c.explanation)
 	}
-	require.Error(t, CheckBody(52, 0, nil), "a key that is not served")
+	require.Error(t, checkBody(52, 0, nil), "a key that is not served")
 }
 
 func TestEveryNegativeMarkDecodesAsNull(t *testing.T) {
 	t.Parallel()
 	for _, mark := range []string{"\xff", "\xfe", "\x80"} {
-		req, err := Decode(DescribeTopicPartitions, 0, []byte("\x01\x00\x00\x00\x01"+mark+"\x02a\x00\x00\x00\x07\x00\x00"))
+		req, err := checkAndDecode(DescribeTopicPartitions, 0, []byte("\x01\x00\x00\x00\x01"+mark+"\x02a\x00\x00\x00\x07\x00\x00"))
 		require.NoError(t, err)
 		require.Nil(t, req.(*kmsg.DescribeTopicPartitionsRequest).Cursor)
 	}
@@ -196,20 +211,20 @@ func TestEveryNegativeMarkDecodesAsNull(t *testing.T) {
 func TestNumbersThatAreNegativeInJava(t *testing.T) {
 	t.Parallel()
 	for _, n := range []string{"\xff\xff\xff\xff\x0f", "\x81\x80\x80\x80\x08"} {
-		req, err := Decode(Metadata, 9, []byte(n+"\x01\x00\x00\x00"))
+		req, err := checkAndDecode(Metadata, 9, []byte(n+"\x01\x00\x00\x00"))
 		require.NoError(t, err)
 		require.Nil(t, req.(*kmsg.MetadataRequest).Topics)
 		require.True(t, req.(*kmsg.MetadataRequest).AllowAutoTopicCreation)
-		req, err = Decode(InitProducerID, 2, []byte(n+"\x00\x00\x00\x3c\x00"))
+		req, err = checkAndDecode(InitProducerID, 2, []byte(n+"\x00\x00\x00\x3c\x00"))
 		require.NoError(t, err)
 		require.Nil(t, req.(*kmsg.InitProducerIDRequest).TransactionalID)
 		require.EqualValues(t, 60, req.(*kmsg.InitProducerIDRequest).TransactionTimeoutMillis)
-		req, err = Decode(ListTransactions, 0, []byte("\x01\x01"+n))
+		req, err = checkAndDecode(ListTransactions, 0, []byte("\x01\x01"+n))
 		require.NoError(t, err)
 		require.Zero(t, req.(*kmsg.ListTransactionsRequest).UnknownTags.Len())
 	}
 	for _, size := range []string{"\x00", "\x05", "\x0d", "\x7f", "\xff\xff\xff\xff\x0f"} {
-		req, err := Decode(Fetch, 18, []byte(strings.Repeat("\x00", 21)+"\x01\x01\x01\x01\x01"+size+"\x00\x00\x00\x07"+strings.Repeat("\x00", 9)))
+		req, err := checkAndDecode(Fetch, 18, []byte(strings.Repeat("\x00", 21)+"\x01\x01\x01\x01\x01"+size+"\x00\x00\x00\x07"+strings.Repeat("\x00", 9)))
 		require.NoError(t, err)
 		require.EqualValues(t, 7, req.(*kmsg.FetchRequest).ReplicaState.ID)
 	}
@@ -229,7 +244,7 @@ func TestProducedRecordsPointIntoTheFrame(t *testing.T) {
 		in.Topics = append(in.Topics, topic)
 		body := in.AppendTo(nil)
 
-		req, err := Decode(Produce, version, body)
+		req, err := checkAndDecode(Produce, version, body)
 		require.NoError(t, err)
 		for _, p := range req.(*kmsg.ProduceRequest).Topics[0].Partitions {
 			require.Equal(t, partition.Records, p.Records)
@@ -257,13 +272,13 @@ func TestACLRequestsWithCodeZero(t *testing.T) {
 		in.Version = 2
 		in.ResourceType, in.ResourcePatternType = kmsg.ACLResourceType(c.typ), kmsg.ACLResourcePatternType(c.pattern)
 		in.Operation, in.PermissionType = kmsg.ACLOperation(c.operation), kmsg.ACLPermissionType(c.permission)
-		_, err := Decode(DescribeACLs, 2, in.AppendTo(nil))
+		_, err := checkAndDecode(DescribeACLs, 2, in.AppendTo(nil))
 		require.Equal(t, c.ok, err == nil, c.explanation)
 	}
 }
 
-// What kmsg allocates must stay within what BodyCost says, or the broker's budget is worthless.
-func TestBodyCostCoversDecoding(t *testing.T) {
+// What kmsg allocates must stay within what CheckBody says, or the broker's budget is worthless.
+func TestTheCostCoversDecoding(t *testing.T) {
 	topics := 2000
 	in := kmsg.NewPtrMetadataRequest()
 	in.Version = 12
@@ -272,13 +287,13 @@ func TestBodyCostCoversDecoding(t *testing.T) {
 		in.Topics[i].Topic = kmsg.StringPtr("t")
 	}
 	body := in.AppendTo(nil)
-	cost, _, err := BodyCost(Metadata, 12, body)
+	cost, _, err := CheckBody(Metadata, 12, body)
 	require.NoError(t, err)
 	const rounds = 20
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range rounds {
-		if _, err := Decode(Metadata, 12, body); err != nil {
+		if _, err := checkAndDecode(Metadata, 12, body); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -298,14 +313,14 @@ func FuzzRequest(f *testing.F) {
 		if err != nil || !Accepted(h.Key, h.Version) {
 			return
 		}
-		cost, _, err := BodyCost(h.Key, h.Version, body)
+		cost, text, err := CheckBody(h.Key, h.Version, body)
 		if err != nil {
 			return
 		}
 		if limit := 200*len(body) + 1000; cost > limit {
 			t.Fatalf("%v v%d: %d bytes cost %d", h.Key, h.Version, len(body), cost)
 		}
-		req, err := Decode(h.Key, h.Version, body)
+		req, err := Decode(h.Key, h.Version, body, text)
 		if errors.Is(err, errACLCode) {
 			return
 		}
@@ -327,7 +342,7 @@ func BenchmarkCheckBody(b *testing.B) {
 	body := produce.AppendTo(nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := CheckBody(Produce, 13, body); err != nil {
+		if err := checkBody(Produce, 13, body); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -6,8 +6,8 @@
 //
 //	frame, err := frames.Next()      // one contiguous buffer; it owns the record bytes
 //	body, err := header.Parse(frame) // key, version, correlation id, client id
-//	cost, text, err := BodyCost(header.Key, header.Version, body)     // what decoding it will take, if it is well formed
-//	req, err := DecodeChecked(header.Key, header.Version, body, text) // kmsg; strings that are not UTF-8 as Kafka reads them
+//	cost, text, err := CheckBody(header.Key, header.Version, body) // what decoding it will take, if it is well formed
+//	req, err := Decode(header.Key, header.Version, body, text)     // kmsg; strings that are not UTF-8 as Kafka reads them
 //	...
 //	out = AppendResponse(out[:0], header.CorrelationID, resp)
 //

@@ -96,7 +96,7 @@ func TestHeadersOfKmsgsFormatter(t *testing.T) {
 		body, err := h.Parse(frame)
 		require.NoError(t, err)
 		require.Equal(t, Header{k, version, 42, "me"}, h)
-		require.NoError(t, CheckBody(k, version, body), "%v v%d", k, version)
+		require.NoError(t, checkBody(k, version, body), "%v v%d", k, version)
 		require.Equal(t, string(req.AppendTo(nil)), string(body))
 	})
 }

@@ -24,7 +24,7 @@ func TestStringsThatAreNotUTF8AreDecodedAsInJava(t *testing.T) {
 		topic.Partitions = append(topic.Partitions, part)
 		req.Topics = append(req.Topics, topic)
 
-		got, err := Decode(TxnOffsetCommit, req.Version, req.AppendTo(nil))
+		got, err := checkAndDecode(TxnOffsetCommit, req.Version, req.AppendTo(nil))
 		require.NoError(t, err)
 		r := got.(*kmsg.TxnOffsetCommitRequest)
 		assert.Equal(t, []string{text, "fine", text, text, text, text},
@@ -43,10 +43,10 @@ func TestStringsThatBecomeTooLong(t *testing.T) {
 	fits, long := strings.Repeat("\xff", math.MaxInt16/3), strings.Repeat("\xff", math.MaxInt16/3+1)
 	req := kmsg.NewPtrInitProducerIDRequest()
 	req.Version, req.TransactionalID = 4, &fits
-	_, err := Decode(InitProducerID, 4, req.AppendTo(nil))
+	_, err := checkAndDecode(InitProducerID, 4, req.AppendTo(nil))
 	require.NoError(t, err)
 	req.TransactionalID = &long
-	_, err = Decode(InitProducerID, 4, req.AppendTo(nil))
+	_, err = checkAndDecode(InitProducerID, 4, req.AppendTo(nil))
 	require.ErrorContains(t, err, "takes 32769 bytes as text")
 
 	var h Header
