@@ -262,7 +262,7 @@ func (g *Group) out() map[string]Event {
 			out[e.ClientID] = e
 		case broker.EventRefused:
 			before := out[e.ClientID]
-			fenced := before.Kind == groups.EventReplaced && strings.HasSuffix(e.Cause, wire.FencedInstanceID.String())
+			fenced := before.Kind == groups.EventReplaced && strings.Contains(e.Cause, " was answered "+wire.FencedInstanceID.String())
 			if e.At.After(before.At) && !fenced { // else it is what follows from going out
 				out[e.ClientID] = e
 			}

@@ -16,6 +16,7 @@ func refusal(body kmsg.Request, answer kmsg.Response) (groups.Event, bool) {
 	var group string
 	var code int16
 	var refused refusedOffsets
+	var said *string
 	switch req := body.(type) {
 	case *kmsg.JoinGroupRequest:
 		group, code = req.Group, answer.(*kmsg.JoinGroupResponse).ErrorCode
@@ -27,7 +28,8 @@ func refusal(body kmsg.Request, answer kmsg.Response) (groups.Event, bool) {
 	case *kmsg.HeartbeatRequest:
 		group, code = req.Group, answer.(*kmsg.HeartbeatResponse).ErrorCode
 	case *kmsg.ConsumerGroupHeartbeatRequest:
-		group, code = req.Group, answer.(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode
+		resp := answer.(*kmsg.ConsumerGroupHeartbeatResponse)
+		group, code, said = req.Group, resp.ErrorCode, resp.ErrorMessage
 	case *kmsg.OffsetCommitRequest:
 		group = req.Group
 		for _, t := range answer.(*kmsg.OffsetCommitResponse).Topics {
@@ -63,6 +65,9 @@ func refusal(body kmsg.Request, answer kmsg.Response) (groups.Event, bool) {
 		}
 		cause += fmt.Sprintf(": it offers %q for a group of type %q", names, firstBytes(req.ProtocolType))
 	}
+	if said != nil {
+		cause += ": " + strings.ToValidUTF8((*said)[:min(len(*said), mostSaid)], "")
+	}
 	if refused.n > mostRefused {
 		cause += fmt.Sprintf(" for %d partitions; the first ones are told", refused.n)
 	}
@@ -73,6 +78,7 @@ func refusal(body kmsg.Request, answer kmsg.Response) (groups.Event, bool) {
 const (
 	mostOffered = 10   // protocols
 	mostRefused = 1000 // partitions
+	mostSaid    = 400  // bytes of the answer's own words, which may repeat the client's
 )
 
 // firstBytes is as much of a client's name for something as a text shows: it ends with a whole character.

@@ -36,3 +36,19 @@ func TestRefusalsAreSmall(t *testing.T) {
 	require.Len(t, ev.Partitions["t"], mostRefused)
 	require.Contains(t, ev.Cause, "ILLEGAL_GENERATION for 5000 partitions")
 }
+
+// The answer to a KIP-848 heartbeat says in words what is wrong, as that a client leaves without its instance id (franz-go 1.22.3): the code alone is no help.
+func TestRefusalSaysWhatTheAnswerSays(t *testing.T) {
+	t.Parallel()
+	beat := kmsg.NewPtrConsumerGroupHeartbeatRequest()
+	beat.Group = "g"
+	answer := beat.ResponseKind().(*kmsg.ConsumerGroupHeartbeatResponse)
+	answer.ErrorCode, answer.ErrorMessage = int16(wire.InvalidRequest), kmsg.StringPtr("InstanceId can't be null.")
+	ev, ok := refusal(beat, answer)
+	require.True(t, ok)
+	require.Equal(t, "ConsumerGroupHeartbeat was answered INVALID_REQUEST: InstanceId can't be null.", ev.Cause)
+
+	answer.ErrorMessage = kmsg.StringPtr(strings.Repeat("é", 30_000))
+	ev, _ = refusal(beat, answer)
+	require.Less(t, len(ev.Cause), 500)
+}
