@@ -357,7 +357,7 @@ func TestSegmentsRoll(t *testing.T) {
 	require.True(t, add(t0+1000), "full")
 	require.True(t, add(t0+2001), "1001 ms behind the first batch, by record time")
 	require.False(t, add(t0-5000), "not by going back")
-	require.Equal(t, 3, l.Segments())
+	require.Len(t, l.segments, 3)
 
 	l = newTestLog(func(c *Config) { c.SegmentMs = 1000 })
 	produceAt := func(now int64) bool {
@@ -377,9 +377,9 @@ func TestRefusedBatchMayHaveStartedASegment(t *testing.T) {
 	produce(t, l, t0, testRecords(1, t0-5000)...)
 	_, err := l.Append(t0, transactional(t, 1, 7, 0, 0), AppendOptions{})
 	require.NotNil(t, err)
-	require.Equal(t, 2, l.Segments())
+	require.Len(t, l.segments, 2)
 	produce(t, l, t0, testRecords(1, t0)...)
-	require.Equal(t, 2, l.Segments())
+	require.Len(t, l.segments, 2)
 }
 
 func TestMaxCompactionLagRollsCompactedTopics(t *testing.T) {
@@ -387,7 +387,7 @@ func TestMaxCompactionLagRollsCompactedTopics(t *testing.T) {
 	l := newTestLog(func(c *Config) { c.CleanupCompact = true; c.MaxCompactionLagMs = 1000 })
 	produce(t, l, t0, testRecords(1, t0)...)
 	produce(t, l, t0, testRecords(1, t0+1001)...)
-	require.Equal(t, 2, l.Segments())
+	require.Len(t, l.segments, 2)
 }
 
 func TestCoordinatorAppends(t *testing.T) {
@@ -415,9 +415,9 @@ func TestSegmentJitter(t *testing.T) {
 	require.Less(t, jitter, int64(500))
 	produce(t, l, t0, testRecords(1, t0)...)
 	produce(t, l, t0, testRecords(1, t0+1000-jitter)...)
-	require.Equal(t, 1, l.Segments())
+	require.Len(t, l.segments, 1)
 	produce(t, l, t0, testRecords(1, t0+1001-jitter)...)
-	require.Equal(t, 2, l.Segments())
+	require.Len(t, l.segments, 2)
 }
 
 func TestTimestampBoundsThatWrap(t *testing.T) {

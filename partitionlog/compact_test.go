@@ -261,13 +261,13 @@ func TestCompactionMergesSegments(t *testing.T) {
 	for i := range 8 {
 		produce(t, l, t0, at(t0, fmt.Sprint(i), "1"))
 	}
-	require.Equal(t, 4, l.Segments())
+	require.Len(t, l.segments, 4)
 	produce(t, l, t0, at(t0, "0", "2"))
 	cfg := l.Config()
 	cfg.SegmentBytes = 1 << 20
 	l.SetConfig(cfg)
 	compact(t, l, t0)
-	require.Equal(t, 2, l.Segments())
+	require.Len(t, l.segments, 2)
 	require.Len(t, contents(t, l), 9)
 }
 

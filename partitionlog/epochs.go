@@ -97,14 +97,6 @@ func (l *Log) truncateEpochsFromStart(start int64) {
 	}
 }
 
-// truncateEpochsFromEnd removes the entries that start at or after the new log end.
-func (l *Log) truncateEpochsFromEnd(end int64) {
-	l.led = l.led[:0]
-	for n := len(l.epochs); n > 0 && l.epochs[n-1].start >= end; n = len(l.epochs) {
-		l.epochs = l.epochs[:n-1]
-	}
-}
-
 // latestEpoch is the newest epoch that the leader knows, or -1.
 func (l *Log) latestEpoch() int32 {
 	if n := len(l.led); n > 0 {

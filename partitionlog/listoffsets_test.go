@@ -134,7 +134,4 @@ func TestHighWatermarkIsHeld(t *testing.T) {
 	l.HoldHighWatermark(false)
 	require.Equal(t, OffsetResult{0, -1, 2, 1}, list(l, TimestampLatest))
 	require.Equal(t, []int64{2, 2}, []int64{l.HighWatermark(), l.LastStable()})
-	l.HoldHighWatermark(true)
-	l.Truncate(t0, 1)
-	require.Equal(t, []int64{1, 1, 1}, []int64{l.HighWatermark(), l.LastStable(), l.End()})
 }

@@ -77,12 +77,6 @@ func (l *Log) HoldHighWatermark(hold bool) {
 // Size is the bytes of all batches in all segments, those below the log start included (DescribeLogDirs).
 func (l *Log) Size() int64 { return l.size }
 
-// Segments is the number of segments; there is always at least the active one.
-func (l *Log) Segments() int { return len(l.segments) }
-
-// LeaderEpoch is the current leader epoch.
-func (l *Log) LeaderEpoch() int32 { return l.leaderEpoch }
-
 func (l *Log) active() *segment { return l.segments[len(l.segments)-1] }
 
 func (l *Log) newSegment(base, now int64) *segment {

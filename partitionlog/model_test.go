@@ -64,7 +64,7 @@ func newModel(t testing.TB, s script) *model {
 
 func (m *model) step(s script) {
 	m.now += int64(s.choose(10))
-	switch s.choose(16) {
+	switch s.choose(15) {
 	case 0, 1, 2, 3, 4:
 		m.append(s, 0)
 	case 5, 6:
@@ -80,15 +80,13 @@ func (m *model) step(s script) {
 	case 11:
 		m.removed(m.l.DropOldest(m.now, int64(s.choose(2000))))
 	case 12:
-		m.truncate(m.end - int64(s.choose(20)))
-	case 13:
 		m.compact()
-	case 14:
+	case 13:
 		cfg := m.l.Config()
 		cfg.RetentionBytes = int64(s.choose(100))*100 - 1
 		m.l.SetConfig(cfg)
-	case 15:
-		m.l.NewLeaderEpoch(m.l.LeaderEpoch()+int32(s.choose(3)), 1)
+	case 14:
+		m.l.NewLeaderEpoch(m.l.leaderEpoch+int32(s.choose(3)), 1)
 	}
 	m.check(s)
 }
@@ -164,27 +162,6 @@ func (m *model) removed(r Removed) {
 			i = len(m.batches)
 		}
 		m.batches = m.batches[i:]
-	}
-}
-
-func (m *model) truncate(to int64) {
-	to = max(to, 0)
-	if to >= m.end {
-		return
-	}
-	m.l.Truncate(m.now, to)
-	m.end, m.start = to, min(m.start, to)
-	i := slices.IndexFunc(m.batches, func(b modelBatch) bool { return b.last >= to })
-	if i >= 0 {
-		m.batches = m.batches[:i]
-	}
-	// Transactions and sequences are what the log says is in it; their rebuilding has tests of its own.
-	m.open, m.next = map[int64]int64{}, map[int64]int32{}
-	for _, p := range m.l.Producers() {
-		m.next[p.ProducerID] = p.LastSequence + 1
-		if p.TxnStart >= 0 {
-			m.open[p.ProducerID] = p.TxnStart
-		}
 	}
 }
 

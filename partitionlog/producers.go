@@ -200,22 +200,3 @@ func (l *Log) ExpireProducers(now int64) int {
 	}
 	return n
 }
-
-// rebuildProducers makes producer states and open transactions anew from what is in the log.
-func (l *Log) rebuildProducers() {
-	l.producers, l.open, l.verifications = nil, nil, nil
-	for _, s := range l.segments {
-		c := s.start()
-		for b, ok := c.next(); ok; b, ok = c.next() {
-			switch {
-			case !b.hasProducerID():
-			case b.Control():
-				if m, ok := markerOf(b); ok {
-					l.applyMarker(b, m)
-				}
-			default:
-				l.applyData(b)
-			}
-		}
-	}
-}

@@ -119,28 +119,6 @@ func TestExpireProducers(t *testing.T) {
 	require.NotEqual(t, v, again, "a question that is as old is forgotten, too")
 }
 
-func TestTruncateRebuildsProducers(t *testing.T) {
-	t.Parallel()
-	l := newTestLog(func(c *Config) { c.SegmentBytes = 300 })
-	for i := range int32(8) {
-		_, err := l.Append(t0, idempotent(t, 1, 7, 0, i), AppendOptions{})
-		require.Nil(t, err)
-	}
-	_, err := appendTxn(t, l, transactional(t, 1, 8, 2, 0), 9) // 8
-	require.Nil(t, err)
-	before := l.Producers()
-	_, err = l.AppendMarker(t0+5, Marker{ProducerID: 8, ProducerEpoch: 2, CoordinatorEpoch: 4}) // 9
-	require.Nil(t, err)
-	require.Len(t, l.aborted, 1)
-	_, err = l.Append(t0, idempotent(t, 1, 7, 0, 8), AppendOptions{}) // 10
-	require.Nil(t, err)
-	l.Truncate(t0, 9)
-	require.Equal(t, before, l.Producers())
-	require.Equal(t, int64(8), l.LastStable())
-	require.Empty(t, l.aborted)
-	require.Equal(t, int64(9), l.End())
-}
-
 func TestEpochBelowThatOfNoProducer(t *testing.T) {
 	t.Parallel()
 	l := newTestLog()

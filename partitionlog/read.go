@@ -158,7 +158,7 @@ func (l *Log) abortedUpperBound(at, position int) int64 {
 
 // Available is what a waiting Fetch needs to know of a partition.
 type Available struct {
-	// Ready: the fetch is to be answered now, whatever the bytes: its offset is beyond the readable end (truncation), it is on
+	// Ready: the fetch is to be answered now, whatever the bytes: its offset is beyond the readable end, it is on
 	// an older segment than the readable end, or the epochs diverge.
 	Ready bool
 	// Bytes between the start position and the readable end; the caller caps them by the partition's limit.

@@ -166,8 +166,11 @@ func TestAvailable(t *testing.T) {
 	require.Equal(t, Available{}, l.Available(start, none), "nothing was appended")
 	sized(t, l, 100)
 	require.Equal(t, Available{Ready: true}, l.Available(start, none), "the end it waited at is on an older segment")
-	l.Truncate(t0, 2)
-	require.Equal(t, Available{Ready: true}, l.Available(start, none), "truncated")
+
+	l.HoldHighWatermark(true)
+	sized(t, l, 100)
+	none.Offset = l.End()
+	require.Equal(t, Available{Ready: true}, l.Available(l.Read(none).Start, none), "it waits beyond the high watermark")
 }
 
 func TestAvailableReadCommitted(t *testing.T) {

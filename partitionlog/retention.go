@@ -135,37 +135,3 @@ func (l *Log) DropOldest(now int64, n int64) Removed {
 	}
 	return removed
 }
-
-// Truncate removes everything from offset on, which becomes the log's end; a batch that holds it goes as a whole. Producer
-// states are rebuilt from what stays. Nothing happens at or behind the end.
-func (l *Log) Truncate(now, offset int64) {
-	if offset >= l.end {
-		return
-	}
-	offset = max(offset, 0)
-	l.arena.free = nil // bytes behind the cut may be in a reader's hands
-	keep := l.segments[:0:0]
-	for _, s := range l.segments {
-		if s.base > offset {
-			continue
-		}
-		if c, _, ok := s.find(offset); ok {
-			s = s.before(c.at)
-		}
-		keep = append(keep, s)
-	}
-	l.end, l.held, l.leaderStart = offset, min(l.held, offset), min(l.leaderStart, offset)
-	if len(keep) == 0 {
-		keep = append(keep, l.newSegment(offset, now))
-	}
-	l.segments = keep
-	l.size = 0
-	for _, s := range keep {
-		l.size += int64(s.size())
-	}
-	l.logStart = min(l.logStart, offset)
-	l.cleanedTo = min(l.cleanedTo, offset)
-	l.truncateEpochsFromEnd(offset)
-	l.forgetAborted(0, offset)
-	l.rebuildProducers()
-}

@@ -53,7 +53,7 @@ func TestRetentionBySize(t *testing.T) {
 	l.SetConfig(cfg)
 	require.Equal(t, 3, l.ApplyRetention(t0).Segments)
 	require.Equal(t, int64(4), l.LogStart())
-	require.Equal(t, 1, l.Segments())
+	require.Len(t, l.segments, 1)
 	require.Equal(t, Removed{}, l.ApplyRetention(t0))
 	require.Equal(t, CodeOffsetOutOfRange, fetch(l, 3).Code)
 	require.Equal(t, int16(0), fetch(l, 4).Code)
@@ -124,25 +124,6 @@ func TestDropOldestOfManyBatches(t *testing.T) {
 	}
 	require.Equal(t, int64(1999), list(l, TimestampMax).Offset)
 	require.Equal(t, int64(1000), list(l, t0).Offset)
-}
-
-func TestTruncate(t *testing.T) {
-	t.Parallel()
-	l := newTestLog(func(c *Config) { c.SegmentBytes = 400 })
-	sized(t, l, 200, 200, 200)
-	produce(t, l, t0, testRecords(3, t0)...) // 3-5
-	held := fetch(l, 2).Records[0]
-	before := append([]byte(nil), held...)
-	l.Truncate(t0, 4)
-	require.Equal(t, int64(4), l.End())
-	require.Equal(t, []int64{2}, baseOffsets(fetch(l, 2)), "the batch that held the offset is gone")
-	require.Equal(t, int64(4), produce(t, l, t0, testRecords(1, t0+5)...))
-	require.Equal(t, []int64{4}, baseOffsets(fetch(l, 3)))
-	require.Equal(t, before, held, "what a reader holds does not change")
-	l.Truncate(t0, 0)
-	require.Zero(t, l.Size())
-	require.Zero(t, l.End())
-	require.Zero(t, produce(t, l, t0, testRecords(1, t0)...))
 }
 
 // As in Kafka, only what consumers may read yet is retired; what has to go for want of memory takes the high watermark along.

@@ -227,22 +227,6 @@ func (s *segment) slices(out [][]byte, from, to int) [][]byte {
 	return out
 }
 
-// before makes a segment of the batches before a position. It shares their memory.
-func (s *segment) before(to int) *segment {
-	out := newSegment(s.base, s.created, s.jitter)
-	out.trimmed, out.end = s.trimmed, s.trimmed
-	for _, data := range s.slices(nil, s.trimmed, to) {
-		out.chunks = append(out.chunks, chunk{at: out.end, data: data})
-		for len(data) > 0 {
-			size := Batch(data).size()
-			out.note(data[:size], s.modified)
-			data = data[size:]
-		}
-	}
-	out.index = slices.Clone(s.index[:sort.Search(len(s.index), func(i int) bool { return int(s.index[i].at) >= to })])
-	return out
-}
-
 // trim drops batches at the front until at least n bytes went, but leaves the last one. Positions stay what they were.
 func (s *segment) trim(n int) (batches int) {
 	c := s.start()

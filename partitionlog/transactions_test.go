@@ -186,8 +186,6 @@ func TestAbortedListWhereAReadEndsAtTheFirstIndexEntry(t *testing.T) {
 	require.Equal(t, 0, aborted(0), "up to offset 2, since a broker's search takes the second entry")
 	require.Equal(t, 0, aborted(1))
 	require.Equal(t, 1, aborted(2))
-	l.Truncate(t0, 5)
-	require.Equal(t, 1, aborted(2), "truncation keeps the entries")
 }
 
 func TestVerification(t *testing.T) {
