@@ -50,6 +50,39 @@ func TestPausesAndHoldsEndWithTheTestsFunction(t *testing.T) {
 	require.Equal(t, `fakekafka: at the end of the test Group("refunds").Hold(Leave) still holds: LeaveGroup v5 from "held" for group refunds. Release it`, tb.end())
 }
 
+// What comes after the end of the test's function isn't what the test saw: where that had something paused or held, a row of the timeline says where it ended.
+func TestTheTimelineSaysWhereTheTestEnded(t *testing.T) {
+	t.Parallel()
+	ctx, over := context.WithCancel(t.Context())
+	tb := &ending{recorder: recorder{TB: t}, ctx: ctx}
+	k := fakekafka.Start(tb, fakekafka.Topic("orders", 2), fakekafka.ManualClock(start))
+	k.Join("billing", fakekafka.Member{Topics: []string{"orders"}, ClientID: "a"})
+	b := k.Join("billing", fakekafka.Member{Topics: []string{"orders"}, ClientID: "b"})
+	g := k.Group("billing")
+	g.AwaitStable(t, 2)
+	require.NoError(t, g.Member("b").Pause())
+	g.Hold(fakekafka.Commit)
+	released := g.Hold(fakekafka.JoinBarrier)
+	released.Release()
+	require.Panics(t, func() { g.RequireOwner(tb, "orders", 0, "c") })
+	require.NotContains(t, tb.errors(), "function ended")
+	tb.Cleanup(func() {
+		require.Equal(t, fakekafka.NoError, b.Leave()) // answered when the pause is over
+		require.NoError(t, g.Member("a").Evict())
+	})
+	over()
+	tb.end()
+	require.Regexp(t, `after the failure above, group billing · classic protocol · range assignor
+     t +epoch +member +what
+   \+0.000s +the test's function ended: let go are the pause of b, Group\("billing"\).Hold\(Commit\)
+   \+0.000s +b +resumed: end of the pause of b
+   \+0.000s +2 +b \([0-9a-f]{8}…\) +left
+`, strings.Join(tb.logs, "\n"))
+
+	unsteered := fakekafka.Start(t)
+	require.NotContains(t, unsteered.Timeline(), "ended")
+}
+
 func TestAHoldThatACleanupReleasesIsNoFailure(t *testing.T) {
 	ctx, over := context.WithCancel(t.Context())
 	tb := &ending{recorder: recorder{TB: t}, ctx: ctx}
@@ -89,7 +122,9 @@ func TestBeforeTheDeadline(t *testing.T) {
 	}
 	within(t, "a client that waits as one does that is closed in a defer", func() { dialRaw(t, k, "a").ask(metadataRequest()) })
 	require.Contains(t, tb.errors(), "It may wait for what it has stopped itself: the isolation of broker 1 from client a goes on.")
+	require.Contains(t, k.Timeline(), "  go test is about to end the test: let go are the isolation of broker 1 from client a\n")
 	tb.end()
+	require.NotContains(t, k.Timeline(), "function ended", "by then nothing was held")
 
 	quiet := dated{&recorder{TB: t}, time.Now().Add(2 * time.Second)}
 	fakekafka.Start(quiet)

@@ -285,7 +285,8 @@ type Hold struct {
 	step     Step
 	once     sync.Once // it is opened
 	released atomic.Bool
-	left     string // what stood here when the test's function had ended; "" for nothing
+	letGo    bool   // as the test ended
+	left     string // what stood here then; "" for nothing
 }
 
 // Name says what is held, for messages.

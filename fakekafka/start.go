@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/fakekafka/fakekafka/groups"
 	"github.com/fakekafka/fakekafka/internal/broker"
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
@@ -115,11 +117,11 @@ func (k *Cluster) untieAtEnd() {
 	done := make(chan struct{})
 	stop := context.AfterFunc(testContext(k.tb), func() {
 		defer close(done)
-		k.untie()
+		k.untie(broker.EventTestEnded)
 	})
 	k.untied = func() {
 		if stop() {
-			k.untie()
+			k.untie(broker.EventTestEnded)
 			return
 		}
 		<-done
@@ -145,7 +147,7 @@ func (k *Cluster) untieBeforeDeadline() {
 		}
 		k.tb.Errorf("fakekafka: go test ends this test in %s. It may wait for what it has stopped itself: %s. That is let go now. A client is to be closed in t.Cleanup, "+
 			"which comes after the end of pauses and holds, and not in a defer; or Resume and Release before", lastWords, strings.Join(stopped, "; "))
-		k.untie()
+		k.untie(broker.EventDeadline)
 	})
 	untied := k.untied
 	k.untied = func() {
@@ -156,10 +158,18 @@ func (k *Cluster) untieBeforeDeadline() {
 	}
 }
 
-func (k *Cluster) untie() {
+// untie lets go what the test has stopped, and notes how the test ends.
+func (k *Cluster) untie(how groups.EventKind) {
 	k.untying.Lock()
 	defer k.untying.Unlock()
-	for _, h := range k.holds.all() {
+	holds := slices.DeleteFunc(k.holds.all(), func(h *Hold) bool { return h.letGo })
+	var names []string
+	for _, h := range holds {
+		names = append(names, h.Name())
+		h.letGo = true
+	}
+	k.b.NoteEnd(how, names)
+	for _, h := range holds {
 		if stands, what := k.standsAt(h); stands {
 			h.left = what
 		}

@@ -76,14 +76,14 @@ func goodbyes(events []Event, from int) int {
 	for at > from && slices.Contains(ofGoodbyes, events[at-1].Kind) {
 		at--
 	}
-	for at < len(events) && events[at].Kind != groups.EventLeft && events[at].Kind != broker.EventResumed {
+	for at < len(events) && events[at].Kind != groups.EventLeft && events[at].Kind != broker.EventResumed && events[at].Kind != broker.EventTestEnded {
 		at++
 	}
 	return at
 }
 
 var ofGoodbyes = []groups.EventKind{
-	groups.EventLeft, broker.EventResumed, groups.EventCommitted, broker.EventSessionGone, groups.EventRebalance, groups.EventToldToRebalance, groups.EventRejoined,
+	groups.EventLeft, broker.EventTestEnded, broker.EventResumed, groups.EventCommitted, broker.EventSessionGone, groups.EventRebalance, groups.EventToldToRebalance, groups.EventRejoined,
 	groups.EventGeneration, groups.EventSynced, groups.EventStable, groups.EventAssigned, groups.EventEmpty,
 	groups.EventEpoch, groups.EventTarget, groups.EventToldToRevoke, groups.EventRevoked,
 }

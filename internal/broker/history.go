@@ -3,6 +3,7 @@ package broker
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
@@ -18,6 +19,8 @@ const (
 	EventBrokerStarted groups.EventKind = "broker started"
 	EventLeaderMoved   groups.EventKind = "leader moved"
 	EventTimeMoved     groups.EventKind = "time moved"
+	EventTestEnded     groups.EventKind = "the test's function ended"
+	EventDeadline      groups.EventKind = "go test is about to end the test"
 	EventSessionOpened groups.EventKind = "fetch session opened"
 	EventSessionGone   groups.EventKind = "fetch session gone"
 )
@@ -112,6 +115,17 @@ func (c *Cluster) note(e groups.Event) {
 	})
 }
 
+// NoteEnd notes, for who reads a timeline, that the test ends: these holds are let go and all pauses lifted, so that what comes is not what the test saw. Where there are none it
+// notes nothing. From off the loop.
+func (c *Cluster) NoteEnd(how groups.EventKind, holds []string) {
+	all := append(c.pauses.names(), holds...)
+	if len(all) == 0 {
+		return
+	}
+	all, more := firstNames(all)
+	c.loop.do(func() { c.historyAdd(how, "", "let go are "+strings.Join(all, ", ")+more) })
+}
+
 // History is what happened to a group, and to the cluster at large, in order; "" for everything. From off the loop.
 func (c *Cluster) History(group string) (events []groups.Event) {
 	c.loop.look(func() { events = c.historyNow(group) })
@@ -130,7 +144,7 @@ func (c *Cluster) HistoryAround(group string) (events []groups.Event) {
 					clients[e.ClientID] = true
 				case len(events) == 0 || e.Group != "":
 					continue // not yet of interest, or another group's
-				case e.Kind == EventTimeMoved || e.Kind == EventBrokerStopped || e.Kind == EventBrokerStarted:
+				case e.Kind == EventTimeMoved || e.Kind == EventBrokerStopped || e.Kind == EventBrokerStarted || e.Kind == EventTestEnded || e.Kind == EventDeadline:
 				case (e.Kind == EventPaused || e.Kind == EventResumed) && clients[e.ClientID]:
 				default:
 					continue

@@ -124,6 +124,16 @@ func (ps *pauses) at(client string, broker int32, key wire.Key) *Gate {
 	return nil
 }
 
+// names are what each is, for messages: the pause of a client.
+func (ps *pauses) names() (all []string) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, p := range ps.list {
+		all = append(all, "the "+p.gate.Name)
+	}
+	return all
+}
+
 func (ps *pauses) add(p *pause) bool {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -196,10 +206,8 @@ func (c *Cluster) Disturbances() (all []string) {
 			all = append(all, fmt.Sprintf("broker %d doesn't run", n.id))
 		}
 	}
-	c.pauses.mu.Lock()
-	defer c.pauses.mu.Unlock()
-	for _, p := range c.pauses.list {
-		all = append(all, "the "+p.gate.Name+" goes on")
+	for _, name := range c.pauses.names() {
+		all = append(all, name+" goes on")
 	}
 	return all
 }
