@@ -67,8 +67,8 @@ type classicGroup struct {
 	newMemberAdded bool
 	arrivals       arrivals // see prompt.go
 
-	asked     bool // a request is at work that may end the join phase, and can be told that no protocol could be chosen
-	undecided bool // none could
+	isAsked bool     // a request is at work that may end the join phase, and can be told that it didn't end as it should
+	failed  *refusal // why it didn't
 
 	joinTimer   timer         // the join deadline or the initial delay
 	joinLimit   time.Duration // of the join deadline

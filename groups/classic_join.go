@@ -17,8 +17,9 @@ func (s *Shard) joinGroup(c Command, req *kmsg.JoinGroupRequest) {
 		return
 	}
 	g := s.groups[req.Group]
+	tx := s.beginTx(req.Group)
 	if g != nil && g.consumer != nil {
-		if s.joinConsumerGroup(g, c, req) {
+		if s.joinConsumerGroup(tx, g, c, req) {
 			return
 		}
 		g = s.groups[req.Group] // an empty consumer group has made room
@@ -34,10 +35,12 @@ func (s *Shard) joinGroup(c Command, req *kmsg.JoinGroupRequest) {
 			g = s.addGroup(req.Group)
 		}
 		s.newClassicGroup(g)
-		if !s.fits([]Record{emptyGroupRecord(g)}) {
+		if !s.fits(append(tx.records, emptyGroupRecord(g))) {
 			s.joinUnwritten(g, c, req)
+			tx.rollback()
 			return
 		}
+		tx.commit()
 		created = true
 		s.emit(Event{Group: g.id, Kind: EventGroupCreated, Cause: "first JoinGroup"})
 	}
@@ -59,7 +62,7 @@ func (s *Shard) joinGroup(c Command, req *kmsg.JoinGroupRequest) {
 	}
 }
 
-// joinUnwritten is the first join of a group whose id is so long that the log does not take its record: there is no group after it, whatever the answer.
+// joinUnwritten is the first join of a group whose record the log does not take, so long is its id: all is as before, whatever the answer.
 func (s *Shard) joinUnwritten(g *group, c Command, req *kmsg.JoinGroupRequest) {
 	fits := g.classic.compatible(req)
 	s.discardClassic(g)
@@ -117,10 +120,10 @@ func (s *Shard) joinNewMember(g *group, c Command, req *kmsg.JoinGroupRequest) {
 	case req.InstanceID != nil:
 		if old, ok := g.classic.static[*req.InstanceID]; ok {
 			m := g.classic.members[old]
-			if !s.returnFits(g, req, m, id) {
+			if r := s.returnUnwritable(g, req, m, id); r != nil {
 				s.renewSession(m) // the return is undone, but the session has begun anew
 				resp := g.classic.joined(req, m)
-				resp.ErrorCode, resp.MemberID, resp.Members = errUnknownServerError, "", nil
+				resp.ErrorCode, resp.MemberID, resp.Members = r.code, "", nil
 				s.reply(c.Ticket, resp)
 				return
 			}
@@ -304,20 +307,22 @@ func (c *classicGroup) returnsInStable() bool {
 	return ok && name == *c.protocol
 }
 
-// returnFits says whether the record that a static member's return writes fits into a batch.
-func (s *Shard) returnFits(g *group, req *kmsg.JoinGroupRequest, m *classicMember, id string) bool {
+// returnUnwritable is why the record of a static member's return can't be written.
+func (s *Shard) returnUnwritable(g *group, req *kmsg.JoinGroupRequest, m *classicMember, id string) (r *refusal) {
 	c := g.classic
 	was, leader := *m, c.leader
 	c.update(m, req)
 	if m.id = id; leader == was.id {
 		c.leader = id
 	}
-	fits := !c.returnsInStable() || s.fits([]Record{groupRecord(g, c.assignments())})
+	if c.returnsInStable() {
+		r = s.unwritable([]Record{groupRecord(g, c.assignments())})
+	}
 	c.count(m, -1)
 	m.id, m.protocols, m.sessionTimeout, m.rebalanceTimeout = was.id, was.protocols, was.sessionTimeout, was.rebalanceTimeout
 	c.count(m, 1)
 	c.leader = leader
-	return fits
+	return r
 }
 
 // joined is the answer of a join in the current generation. Only the leader gets the members.

@@ -22,30 +22,22 @@ func (s *Shard) leaveGroup(c Command, req *kmsg.LeaveGroupRequest) {
 		leaving = []kmsg.LeaveGroupRequestMember{m}
 	}
 	var codes []int16
-	decided := true
-	written := len(s.fx.Batches)
+	var r *refusal
 	g := s.groups[req.Group]
 	switch {
 	case g != nil && g.consumer != nil:
-		var r *refusal
-		if codes, r = s.leaveConsumerGroup(g, leaving); r != nil {
-			resp.ErrorCode = r.code
-			s.reply(c.Ticket, resp)
-			return
-		}
+		codes, r = s.leaveConsumerGroup(g, leaving)
 	case g == nil || g.classic == nil:
 		codes = make([]int16, len(leaving))
 		for i := range codes {
 			codes[i] = errUnknownMemberID
 		}
 	default:
-		codes, decided = s.leaveClassicGroup(g, leaving)
+		codes, r = s.leaveClassicGroup(g, leaving)
 	}
 	switch {
-	case s.readOnly && len(s.fx.Batches) > written: // the member has left all the same
-		resp.ErrorCode = errCoordinatorNotAvailable
-	case !decided: // the same
-		resp.ErrorCode = errUnknownServerError
+	case r != nil:
+		resp.ErrorCode = r.code
 	case req.Version < 3:
 		resp.ErrorCode = codes[0]
 	default:
@@ -58,9 +50,10 @@ func (s *Shard) leaveGroup(c Command, req *kmsg.LeaveGroupRequest) {
 	s.reply(c.Ticket, resp)
 }
 
-// leaveClassicGroup removes the entries one after the other; then the group goes on once.
-func (s *Shard) leaveClassicGroup(g *group, leaving []kmsg.LeaveGroupRequestMember) (codes []int16, decided bool) {
-	codes = make([]int16, len(leaving))
+// leaveClassicGroup removes the entries one after the other; then the group goes on once. Where it can't, or the log doesn't take that it is Empty, the request is refused,
+// and the members have left all the same.
+func (s *Shard) leaveClassicGroup(g *group, leaving []kmsg.LeaveGroupRequestMember) ([]int16, *refusal) {
+	codes := make([]int16, len(leaving))
 	left, why := 0, ""
 	for i, entry := range leaving {
 		var name string
@@ -72,12 +65,12 @@ func (s *Shard) leaveClassicGroup(g *group, leaving []kmsg.LeaveGroupRequestMemb
 	}
 	switch left {
 	case 0:
-		return codes, true
+		return codes, nil
 	case 1:
 	default:
 		why = fmt.Sprintf("%s and %d more", why, left-1)
 	}
-	return codes, g.classic.decided(func() {
+	return codes, g.classic.asked(func() {
 		if g.classic.state != classicEmpty {
 			s.rebalanceOrCheckJoin(g, why+" left")
 		}

@@ -16,18 +16,18 @@ func (s *Shard) rebalanceOrCheckJoin(g *group, why string) {
 	}
 }
 
-// decided takes a step for a request, and says whether a protocol could be chosen where the step ends the join phase. In Kafka an exception comes out of that
-// phase, which stays as it is, with a new generation; the request fails.
-func (c *classicGroup) decided(step func()) bool {
-	c.asked, c.undecided = true, false
+// asked takes a step for a request, and answers why the request fails where the step ends the join phase: no protocol can be chosen, where in Kafka an exception comes out of
+// the phase, which stays as it is, with a new generation; or the log doesn't take that the group is Empty, as it is from now on.
+func (c *classicGroup) asked(step func()) *refusal {
+	c.isAsked, c.failed = true, nil
 	step()
-	c.asked = false
-	return !c.undecided
+	c.isAsked = false
+	return c.failed
 }
 
 // joinArrived is rebalanceOrCheckJoin for a join that waits now.
 func (s *Shard) joinArrived(g *group, m *classicMember, why string) {
-	if !g.classic.decided(func() { s.rebalanceOrCheckJoin(g, why) }) {
+	if r := g.classic.asked(func() { s.rebalanceOrCheckJoin(g, why) }); r != nil {
 		s.failJoin(m)
 	}
 }
@@ -160,14 +160,18 @@ func (s *Shard) completeJoin(g *group) {
 		c.findSubscribed()
 		s.become(c, classicEmpty)
 		s.emit(Event{Group: g.id, Kind: EventEmpty, Epoch: c.generation, Cause: "the last member is gone"})
-		s.write(groupRecord(g, nil))
+		record := groupRecord(g, nil)
+		c.failed = s.unwritable([]Record{record})
+		if s.fits([]Record{record}) {
+			s.write(record)
+		}
 		return
 	}
 	name, ok := c.vote()
 	switch {
 	case ok:
-	case c.asked:
-		c.undecided = true
+	case c.isAsked:
+		c.failed = broken("no protocol can be chosen")
 		return
 	default:
 		name = c.firstProtocol()

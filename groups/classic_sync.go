@@ -102,14 +102,9 @@ func (s *Shard) leaderSynced(g *group, req *kmsg.SyncGroupRequest) {
 		assignments[a.MemberID] = bytes.Clone(a.MemberAssignment)
 	}
 	record := groupRecord(g, assignments)
-	switch {
-	case s.readOnly:
-		s.answerSyncs(g, errCoordinatorNotAvailable)
-		s.prepareRebalance(g, "too few replicas of the coordinator's log are in sync to store the leader's assignment")
-		return
-	case !s.fits([]Record{record}):
-		s.answerSyncs(g, errUnknownServerError)
-		s.prepareRebalance(g, "the leader's assignment is larger than a record may be")
+	if r := s.unwritable([]Record{record}); r != nil {
+		s.answerSyncs(g, r.code)
+		s.prepareRebalance(g, "the leader's assignment can't be stored: "+r.reason)
 		return
 	}
 	s.write(record) // sets the members' assignments

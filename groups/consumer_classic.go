@@ -15,27 +15,27 @@ import (
 // Members of a consumer group that speak the classic protocol (KIP-848's online migration): JoinGroup, SyncGroup, Heartbeat
 // and LeaveGroup where the group is of the consumer protocol.
 
-// joinConsumerGroup is JoinGroup to a consumer group. It answers false after it made an empty consumer group go away, so that
+// joinConsumerGroup is JoinGroup to a consumer group. It answers false after it made an empty consumer group go away in tx, so that
 // the join goes on with a new classic group; else it has replied, or will.
-func (s *Shard) joinConsumerGroup(g *group, c Command, req *kmsg.JoinGroupRequest) (handled bool) {
+func (s *Shard) joinConsumerGroup(tx *consumerTx, g *group, c Command, req *kmsg.JoinGroupRequest) (handled bool) {
 	if g.consumer.empty() {
 		if req.MemberID != "" {
 			s.doom(g)
 			s.reply(c.Ticket, joinError(req, req.MemberID, errUnknownMemberID))
 			return true
 		}
-		tx := s.beginTx(g.id)
 		if g.consumer.doomed {
 			s.forgetDoomed(tx, g)
 		} else {
 			s.endEmptyConsumer(tx, g)
 		}
-		tx.commit()
-		s.emit(Event{Group: g.id, Kind: EventConverted, Cause: "a classic member joins the empty consumer group"})
+		tx.onDone = append(tx.onDone, func() {
+			s.emit(Event{Group: g.id, Kind: EventConverted, Cause: "a classic member joins the empty consumer group"})
+		})
 		return false
 	}
 	b := &beat{
-		tx: s.beginTx(g.id), ticket: c.Ticket, client: c.Client, group: g.id, member: req.MemberID,
+		tx: tx, ticket: c.Ticket, client: c.Client, group: g.id, member: req.MemberID,
 		joins: true, told: true,
 	}
 	b.rejoin = func() {

@@ -276,10 +276,10 @@ func (s *Shard) consumerLeave(c Command, req *kmsg.ConsumerGroupHeartbeatRequest
 		if r := s.leaveByRequest(g, []*consumerMember{m}, "left"); r != nil {
 			return refused(r)
 		}
-	case s.readOnly:
-		return refused(s.unwritable())
 	default:
-		s.goAway(cg, m)
+		if r := s.goAway(cg, m); r != nil {
+			return refused(r)
+		}
 	}
 	resp := req.ResponseKind().(*kmsg.ConsumerGroupHeartbeatResponse)
 	resp.MemberID, resp.MemberEpoch = kmsg.StringPtr(req.MemberID), req.MemberEpoch
@@ -287,15 +287,18 @@ func (s *Shard) consumerLeave(c Command, req *kmsg.ConsumerGroupHeartbeatRequest
 }
 
 // goAway marks a static member as absent: its partitions stay its own until it is back or its session ends.
-func (s *Shard) goAway(g *consumerGroup, m *consumerMember) {
+func (s *Shard) goAway(g *consumerGroup, m *consumerMember) *refusal {
 	next := m.memberAssignment
 	next.epoch, next.pending, next.assigned = epochLeaveStatic, nil, m.assigned.withEpoch(0)
 	tx := s.beginTx(g.id)
 	tx.putCurrent(m.id, next) // also when it says so again
-	tx.commit()
+	if r := tx.commitAsked(); r != nil {
+		return r
+	}
 	s.emitMember(g, m, Event{Kind: EventLeft, Cause: "left for a while (epoch -2); its partitions wait for instance " + m.instance()})
 	s.markChanged(g) // what it had to revoke is free
 	s.releaseMember(m)
+	return nil
 }
 
 // consumerHeartbeatAnswer is the answer to a successful beat. The assignment is what the member may use now, without

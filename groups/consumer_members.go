@@ -10,9 +10,14 @@ import (
 	"github.com/fakekafka/fakekafka/internal/records"
 )
 
-// removeMembers takes members out of the group: on a leave, a timeout, an eviction. What they owned is free at once, the
-// epoch moves by one, and the assignor is not run. If only classic members remain, the group may become a classic one.
-func (s *Shard) removeMembers(group *group, members []*consumerMember, kind EventKind, cause string) {
+// removeMembers is a removal of the coordinator's own: on a timeout, an eviction.
+func (s *Shard) removeMembers(group *group, members []*consumerMember, kind EventKind, cause string) *refusal {
+	return s.removal(group, members, kind, cause).commitOwn()
+}
+
+// removal takes members out of the group, to be committed. What they owned is free at once, the epoch moves by one, and the assignor is not run. If only classic
+// members remain, the group may become a classic one.
+func (s *Shard) removal(group *group, members []*consumerMember, kind EventKind, cause string) *consumerTx {
 	g := group.consumer
 	tx := s.beginTx(g.id)
 	// The tombstones empty the members; the history shall say who they were.
@@ -29,8 +34,7 @@ func (s *Shard) removeMembers(group *group, members []*consumerMember, kind Even
 	if s.mayDowngrade(g, members) {
 		tx.onDone = append(tx.onDone, noteRemoved)
 		s.downgrade(tx, group, g.groupEpoch, members, "", false)
-		tx.commit()
-		return
+		return tx
 	}
 	expressions := make(map[string]struct{})
 	names := make([]string, len(members))
@@ -46,10 +50,12 @@ func (s *Shard) removeMembers(group *group, members []*consumerMember, kind Even
 	}
 	tx.onDone = append(tx.onDone, noteRemoved)
 	s.maybeBump(tx, g, true, fmt.Sprintf("%s: %s", strings.Join(names, ", "), cause))
-	tx.commit()
 	if g.empty() {
-		s.emit(Event{Group: g.id, Kind: EventEmpty, Epoch: g.groupEpoch, Cause: "the last member is gone"})
+		tx.onDone = append(tx.onDone, func() {
+			s.emit(Event{Group: g.id, Kind: EventEmpty, Epoch: g.groupEpoch, Cause: "the last member is gone"})
+		})
 	}
+	return tx
 }
 
 // forgetMember ends what a removed member has running beside the log.
@@ -191,8 +197,15 @@ func (s *Shard) evictConsumer(g *group, memberID, cause string) error {
 	if err != nil {
 		return err
 	}
-	s.removeMembers(g, []*consumerMember{m}, EventEvicted, cause)
-	return nil
+	return notSteered(g, s.removeMembers(g, []*consumerMember{m}, EventEvicted, cause))
+}
+
+// notSteered is the error of a steering call whose records the log doesn't take.
+func notSteered(g *group, r *refusal) error {
+	if r == nil {
+		return nil
+	}
+	return fmt.Errorf("groups: group %q stays as it is: %s", g.id, r.reason)
 }
 
 func (s *Shard) fenceConsumer(g *group, memberID string) error {
@@ -212,8 +225,7 @@ func (s *Shard) rebalanceConsumer(g *group, cause string) error {
 	}
 	tx := s.beginTx(g.id)
 	s.maybeBump(tx, g.consumer, true, cause)
-	tx.commit()
-	return nil
+	return notSteered(g, tx.commitOwn())
 }
 
 func (s *Shard) touchConsumer(g *group, memberID string) {

@@ -64,10 +64,9 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 	b.tx.onDone = append(b.tx.onDone, func() { s.maybeResolve(g, resolved, b.client.Principal, b.newExpression) })
 	if g.assignmentEpoch < g.groupEpoch {
 		if s.cfg.Prompt {
-			if r := b.tx.unwritable(); r != nil {
+			if r := b.tx.commitAsked(); r != nil {
 				return r
 			}
-			b.tx.commit()
 			s.awaitTarget(b)
 			s.markChanged(g)
 			return nil
@@ -104,10 +103,9 @@ func (s *Shard) finishBeat(b *beat) *refusal {
 			b.tx.putCurrent(m.id, next)
 		}
 	}
-	if r := b.tx.unwritable(); r != nil {
+	if r := b.tx.commitAsked(); r != nil {
 		return r
 	}
-	b.tx.commit()
 	if changed {
 		s.restartRevocation(g, m)
 		s.tellChange(g, m, b.before)

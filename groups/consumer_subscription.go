@@ -175,7 +175,7 @@ func (s *Shard) resolveRegexes(g *consumerGroup) {
 		tx.putRegex(expression, now)
 	}
 	s.bumpIfMoved(tx, g, len(changed) > 0, strings.Join(changed, ", "))
-	tx.commit()
+	_ = tx.commitOwn() // else a later heartbeat asks for it again
 }
 
 func subscriptionText(m *consumerMember) string {

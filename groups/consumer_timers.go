@@ -19,7 +19,7 @@ func (s *Shard) restartSession(g *consumerGroup, m *consumerMember) {
 
 func (s *Shard) startSession(g *consumerGroup, m *consumerMember, timeout time.Duration) {
 	if m.session.fire == nil {
-		m.session = timer{kind: timerSession, group: g.id, member: m.id, fire: s.removal(g, m, func() string {
+		m.session = timer{kind: timerSession, group: g.id, member: m.id, fire: s.expiry(g, m, &m.session, func() string {
 			return fmt.Sprintf("session timeout of %s passed without a heartbeat", m.timeout)
 		})}
 	}
@@ -42,7 +42,7 @@ func (s *Shard) restartRevocation(g *consumerGroup, m *consumerMember) {
 
 func (s *Shard) startRevocation(g *consumerGroup, m *consumerMember) {
 	timeout, epoch := millis(m.rebalanceTimeoutMs), m.epoch
-	remove := s.removal(g, m, func() string {
+	remove := s.expiry(g, m, &m.revoke, func() string {
 		if len(m.pending) == 0 {
 			return fmt.Sprintf("rebalance timeout of %s passed, which began before it went on with the classic protocol", timeout)
 		}
@@ -65,7 +65,7 @@ func (s *Shard) awaitRejoin(g *consumerGroup, m *consumerMember) {
 		return
 	}
 	timeout := millis(m.rebalanceTimeoutMs)
-	m.join = timer{kind: timerJoin, group: g.id, member: m.id, fire: s.removal(g, m, func() string {
+	m.join = timer{kind: timerJoin, group: g.id, member: m.id, fire: s.expiry(g, m, &m.join, func() string {
 		return fmt.Sprintf("it was told to rebalance and did not join within %s", timeout)
 	})}
 	s.startTimer(&m.join, timeout)
@@ -75,18 +75,24 @@ func (s *Shard) awaitRejoin(g *consumerGroup, m *consumerMember) {
 func (s *Shard) awaitSync(g *consumerGroup, m *consumerMember) {
 	timeout := millis(m.rebalanceTimeoutMs)
 	s.stopTimer(&m.sync)
-	m.sync = timer{kind: timerSync, group: g.id, member: m.id, fire: s.removal(g, m, func() string {
+	m.sync = timer{kind: timerSync, group: g.id, member: m.id, fire: s.expiry(g, m, &m.sync, func() string {
 		return fmt.Sprintf("it joined and did not sync within %s", timeout)
 	})}
 	s.startTimer(&m.sync, timeout)
 }
 
-// removal is what a timer of the member does: the member is removed, if it is still that one.
-func (s *Shard) removal(g *consumerGroup, m *consumerMember, cause func() string) func() {
+// retryAfter is when a timer tries again whose records did not fit into a batch.
+const retryAfter = 500 * time.Millisecond
+
+// expiry is what a timer of the member does: the member is removed, if it is still that one. While the log doesn't take that it is tried again and again.
+func (s *Shard) expiry(g *consumerGroup, m *consumerMember, t *timer, cause func() string) func() {
 	return func() {
 		group := s.groups[g.id]
-		if group != nil && group.consumer == g && g.members[m.id] == m {
-			s.removeMembers(group, []*consumerMember{m}, EventExpired, cause())
+		if group == nil || group.consumer != g || g.members[m.id] != m {
+			return
+		}
+		if r := s.removeMembers(group, []*consumerMember{m}, EventExpired, cause()); r != nil {
+			s.startTimer(t, retryAfter)
 		}
 	}
 }

@@ -56,23 +56,38 @@ func (t *consumerTx) add(r Record) {
 	t.records = append(t.records, r)
 }
 
-// tooLarge refuses the request whose records don't fit into one batch; the caller rolls them back.
-func (t *consumerTx) tooLarge() *refusal {
-	if t.s.fits(t.records) {
-		return nil
+// commitOwn is commit, or rollback where the records are more than a batch can hold.
+func (t *consumerTx) commitOwn() *refusal {
+	if r := t.s.tooLarge(t.records); r != nil {
+		t.rollback()
+		return r
 	}
-	return broken("its %d records do not fit into a batch", len(t.records))
+	t.commit()
+	return nil
 }
 
-// unwritable is why the records can't be a batch, nil if they can: the caller takes them back.
-func (t *consumerTx) unwritable() *refusal {
-	if t.s.readOnly && len(t.records) > 0 {
-		return t.s.unwritable()
+// commitAsked is the same of what a request asks for: it is taken back too where the log takes nothing.
+func (t *consumerTx) commitAsked() *refusal {
+	if r := t.s.unwritable(t.records); r != nil {
+		t.rollback()
+		return r
 	}
-	return t.tooLarge()
+	t.commit()
+	return nil
 }
 
-// commit makes the records a batch of the step's effects.
+// commitPieces is commit of what need not be one batch: the target that is computed for a whole turn, of requests that have been granted already (Config.Prompt).
+func (t *consumerTx) commitPieces() {
+	for rest := t.records; len(rest) > 0; {
+		n := max(t.s.fitting(rest), 1)
+		t.s.addBatch(rest[:n:n])
+		rest = rest[n:]
+	}
+	t.records = nil
+	t.commit()
+}
+
+// commit makes the records, which fit into one, a batch of the step's effects.
 func (t *consumerTx) commit() {
 	t.s.addBatch(t.records)
 	done := t.onDone

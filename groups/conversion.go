@@ -3,6 +3,7 @@ package groups
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -258,12 +259,15 @@ func (s *Shard) mayDowngradeFor(g *consumerGroup, replaced *consumerMember) bool
 // canVote says whether the classic members that stay when these go could choose a protocol (classicGroup.vote). Where they couldn't, Kafka fails at the
 // downgrade, and with it the request that asked for it.
 func (g *consumerGroup) canVote(leaving []*consumerMember) bool {
-	supported, stay := make(map[string]int), 0
-	for _, m := range g.members {
-		if m.usesClassic() && !slices.Contains(leaving, m) {
-			stay++
+	supported, stay := g.classicProtocols, g.classicMembers
+	if len(leaving) > 0 {
+		supported = maps.Clone(supported)
+	}
+	for _, m := range leaving {
+		if m.usesClassic() {
+			stay--
 			for _, p := range m.classic.Protocols {
-				supported[p.Name]++
+				supported[p.Name]--
 			}
 		}
 	}
@@ -280,11 +284,7 @@ func (s *Shard) leaveByRequest(group *group, members []*consumerMember, cause st
 	if g := group.consumer; s.mayDowngrade(g, members) && !g.canVote(members) {
 		return broken("no protocol of the classic members that stay can be chosen: each that all support stands twice in a list of theirs")
 	}
-	if s.readOnly {
-		return s.unwritable()
-	}
-	s.removeMembers(group, members, EventLeft, cause)
-	return nil
+	return s.removal(group, members, EventLeft, cause).commitAsked()
 }
 
 // downgrade makes the group a classic one: its generation is the group's epoch of before the step, its assignments are the targets. joining is a
@@ -298,8 +298,12 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, generation int32, leaving []
 		target     partitionSet
 	}
 	var members []staying
+	goes := make(map[string]bool, len(leaving))
+	for _, m := range leaving {
+		goes[m.id] = true
+	}
 	for _, id := range inStoredOrder(old.order) { // the first one leads
-		if m := old.members[id]; !slices.Contains(leaving, m) && id != joining {
+		if m := old.members[id]; !goes[id] && id != joining {
 			members = append(members, staying{id, m.memberAttributes, old.target[id]})
 		}
 	}
@@ -392,10 +396,9 @@ func (s *Shard) downgradeForStatic(b *beat, group *group, m *consumerMember, att
 		return errUnknownServerError
 	}
 	c := s.downgrade(b.tx, group, generation, nil, m.id, rebalance, dropped...)
-	if r := b.tx.unwritable(); r != nil {
+	if r := b.tx.commitAsked(); r != nil {
 		return r.code
 	}
-	b.tx.commit()
 	resp := req.ResponseKind().(*kmsg.JoinGroupResponse)
 	resp.MemberID, resp.ProtocolType, resp.Protocol = b.member, kmsg.StringPtr(consumerProtocolType), joinedProtocol(req.Protocols[0].Name)
 	if !rebalance {

@@ -90,37 +90,33 @@ func (s *Shard) listGroups(c Command, req *kmsg.ListGroupsRequest) {
 
 // deleteGroups is DeleteGroups (key 42, v0 to v2).
 func (s *Shard) deleteGroups(c Command, req *kmsg.DeleteGroupsRequest) {
-	if s.readOnly && slices.ContainsFunc(req.Groups, func(id string) bool { g := s.written(id); return g != nil && g.isEmpty() }) {
-		s.reply(c.Ticket, Refuse(req, errCoordinatorNotAvailable)) // all of them: they would be one batch
-		return
-	}
 	resp := req.ResponseKind().(*kmsg.DeleteGroupsResponse)
 	seen := make(map[string]bool, len(req.Groups))
+	var gone tombstones
 	for _, id := range req.Groups {
 		if seen[id] {
 			continue
 		}
 		seen[id] = true
 		out := kmsg.NewDeleteGroupsResponseGroup()
-		out.Group, out.ErrorCode = id, s.deleteGroup(id)
+		out.Group = id
+		switch g := s.written(id); {
+		case g == nil:
+			out.ErrorCode = errGroupIDNotFound
+		case !g.isEmpty():
+			out.ErrorCode = errNonEmptyGroup
+		default:
+			for _, tp := range g.offsets.allKeys() {
+				gone.add(offsetTombstone(id, tp))
+			}
+			gone.add(s.tombstones(g)...)
+			gone.tell(Event{Group: id, Kind: EventGroupDeleted, Epoch: g.epoch(), Cause: "DeleteGroups"})
+		}
 		resp.Groups = append(resp.Groups, out)
 	}
+	if r := s.writeEachAsked(gone); r != nil {
+		s.reply(c.Ticket, Refuse(req, r.code)) // all of them, since it is one write
+		return
+	}
 	s.reply(c.Ticket, resp)
-}
-
-func (s *Shard) deleteGroup(id string) int16 {
-	g := s.written(id)
-	if g == nil {
-		return errGroupIDNotFound
-	}
-	if !g.isEmpty() {
-		return errNonEmptyGroup
-	}
-	s.emit(Event{Group: id, Kind: EventGroupDeleted, Epoch: g.epoch(), Cause: "DeleteGroups"})
-	var batch []Record
-	for _, tp := range g.offsets.allKeys() {
-		batch = append(batch, offsetTombstone(id, tp))
-	}
-	s.write(append(batch, s.tombstones(g)...)...)
-	return errNone
 }

@@ -2,16 +2,14 @@ package groups
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/fakekafka/fakekafka/internal/records"
 )
 
 // write changes durable state: the records are applied, by the code that also replays them, and become one batch of
-// the step's effects.
+// the step's effects. That they can be was asked before.
 func (s *Shard) write(batch ...Record) {
-	if len(batch) == 0 {
-		return
-	}
 	for _, r := range batch {
 		s.apply(s.nextOffset, r)
 		s.nextOffset++
@@ -19,18 +17,76 @@ func (s *Shard) write(batch ...Record) {
 	s.addBatch(batch)
 }
 
-// addBatch makes records, applied before, a batch of the step's effects. What need not stand in the log as a whole, such as the tombstones of many
-// offsets, may be more than a batch can hold, and becomes several.
+// addBatch makes records, applied before, a batch of the step's effects.
 func (s *Shard) addBatch(batch []Record) {
-	for len(batch) > 0 {
-		n := max(s.fitting(batch), 1)
-		s.fx.Batches = append(s.fx.Batches, Batch{Records: batch[:n:n], ProducerID: -1})
-		batch = batch[n:]
+	if len(batch) > 0 {
+		s.fx.Batches = append(s.fx.Batches, Batch{Records: batch, ProducerID: -1})
 	}
 }
 
-// fits says whether records can stand in one batch of the log. A request whose records must, and don't fit, fails with UNKNOWN_SERVER_ERROR and changes
-// nothing: this is asked before they are applied.
+// tombstones are what need not stand in the log as a whole, with the news that some of them make.
+type tombstones struct {
+	records []Record
+	news    map[int]Event // by the index of the record
+}
+
+func (t *tombstones) add(records ...Record) { t.records = append(t.records, records...) }
+
+// tell is news of the last record that was added.
+func (t *tombstones) tell(e Event) {
+	if t.news == nil {
+		t.news = make(map[int]Event)
+	}
+	t.news[len(t.records)-1] = e
+}
+
+// writeEach is write for tombstones: they become as many batches as it takes. One that none can hold ends it; those before it stay written.
+func (s *Shard) writeEach(t tombstones) *refusal {
+	for i := 0; i < len(t.records); {
+		n := s.fitting(t.records[i:])
+		if n == 0 {
+			return s.tooLarge(t.records[i : i+1])
+		}
+		s.write(t.records[i : i+n : i+n]...)
+		for ; n > 0; i, n = i+1, n-1 {
+			if e, ok := t.news[i]; ok {
+				s.emit(e)
+			}
+		}
+	}
+	return nil
+}
+
+// writeEachAsked is writeEach for a request.
+func (s *Shard) writeEachAsked(t tombstones) *refusal {
+	if s.readOnly {
+		return s.unwritable(t.records)
+	}
+	return s.writeEach(t)
+}
+
+// unwritable is why records that a request asks for can't become one batch of the log, nil if they can. The request fails then, and changes nothing but for the
+// leave of a classic group.
+func (s *Shard) unwritable(batch []Record) *refusal {
+	if s.readOnly && len(batch) > 0 {
+		return &refusal{code: errCoordinatorNotAvailable, reason: "too few replicas of the coordinator's log are in sync"}
+	}
+	return s.tooLarge(batch)
+}
+
+// tooLarge is unwritable for what the coordinator does on its own account, which it does while too few replicas are in sync too.
+func (s *Shard) tooLarge(batch []Record) *refusal {
+	if s.fits(batch) {
+		return nil
+	}
+	what := "its record does"
+	if len(batch) > 1 {
+		what = fmt.Sprintf("its %d records do", len(batch))
+	}
+	return broken("%s not fit into a batch of the coordinator's log (max.message.bytes)", what)
+}
+
+// fits says whether records can stand in one batch of the log.
 func (s *Shard) fits(batch []Record) bool { return s.fitting(batch) == len(batch) }
 
 // fitting is how many of the records, from the first on, can stand in one batch of the log: of format 2, not compressed, with one timestamp.

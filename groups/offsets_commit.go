@@ -171,13 +171,10 @@ func (s *Shard) commitOffsets(commit commitRequest, expire int64) {
 		return
 	}
 	batch := s.offsetRecords(commit, expire)
-	switch {
-	case s.readOnly:
-		commit.refuse(errCoordinatorNotAvailable)
-	case s.fits(batch):
+	if r := s.unwritable(batch); r != nil {
+		commit.refuse(r.code)
+	} else {
 		s.write(batch...)
-	default:
-		commit.refuse(errUnknownServerError)
 	}
 	if g != nil && g.classic != nil && g.classic.state != classicEmpty {
 		if m := g.classic.members[commit.memberID]; m != nil {
@@ -198,11 +195,9 @@ func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 		}
 		var batch []Record
 		if code == errNone {
-			switch batch = s.offsetRecords(commit, -1); {
-			case s.readOnly:
-				code = errCoordinatorNotAvailable
-			case !s.fits(batch):
-				code = errUnknownServerError
+			batch = s.offsetRecords(commit, -1)
+			if r := s.unwritable(batch); r != nil {
+				code = r.code
 			}
 		}
 		if code != errNone {

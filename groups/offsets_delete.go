@@ -24,8 +24,7 @@ func (s *Shard) offsetDelete(c Command, req *kmsg.OffsetDeleteRequest) {
 		refuse(errNonEmptyGroup)
 		return
 	}
-	news := len(s.fx.Events)
-	var batch []Record
+	var gone tombstones
 	var answer commitAnswer
 	for _, t := range req.Topics {
 		topic, known := s.meta.Topic(t.Topic)
@@ -43,8 +42,8 @@ func (s *Shard) offsetDelete(c Command, req *kmsg.OffsetDeleteRequest) {
 			case subscribed:
 				code = errGroupSubscribedToTopic
 			case committed || g.offsets.isPending(tp):
-				batch = append(batch, offsetTombstone(g.id, tp))
-				s.emit(Event{Group: g.id, Kind: EventOffsetsDeleted, Partitions: tp.single(), Cause: "OffsetDelete"})
+				gone.add(offsetTombstone(g.id, tp))
+				gone.tell(Event{Group: g.id, Kind: EventOffsetsDeleted, Partitions: tp.single(), Cause: "OffsetDelete"})
 			}
 			checked.partitions = append(checked.partitions, commitPartition{p.Partition, code})
 		}
@@ -55,12 +54,10 @@ func (s *Shard) offsetDelete(c Command, req *kmsg.OffsetDeleteRequest) {
 			answer.refuse(commitTopic{key, nil})
 		}
 	}
-	if s.readOnly && len(batch) > 0 {
-		s.fx.Events = s.fx.Events[:news]
-		refuse(errCoordinatorNotAvailable)
+	if r := s.writeEachAsked(gone); r != nil {
+		refuse(r.code)
 		return
 	}
-	s.write(batch...)
 	resp := req.ResponseKind().(*kmsg.OffsetDeleteResponse)
 	for _, t := range answer.topics() {
 		rt := kmsg.NewOffsetDeleteResponseTopic()
@@ -118,19 +115,19 @@ func (s *Shard) dropDeletedTopics(old Metadata) {
 	if len(deleted) == 0 {
 		return
 	}
+	var gone tombstones
 	for _, id := range s.GroupIDs() {
 		g := s.groups[id]
-		var batch []Record
 		for _, tp := range g.offsets.allKeys() {
 			if topicID, ok := deleted[tp.topic]; ok && g.offsets.storedUnder(tp, topicID) > 0 {
 				for range g.offsets.storedUnder(tp, topicID) {
-					batch = append(batch, offsetTombstone(id, tp))
+					gone.add(offsetTombstone(id, tp))
 				}
-				s.emit(Event{Group: id, Kind: EventOffsetsDeleted, Partitions: tp.single(), Cause: fmt.Sprintf("topic %s was deleted", tp.topic)})
+				gone.tell(Event{Group: id, Kind: EventOffsetsDeleted, Partitions: tp.single(), Cause: fmt.Sprintf("topic %s was deleted", tp.topic)})
 			}
 		}
-		s.write(batch...)
 	}
+	_ = s.writeEach(gone) // as in Kafka, what the log doesn't take stays
 }
 
 // storedUnder counts the offsets of the partition, the committed one and the pending ones, that are of the topic with this id, or of no known id.
@@ -155,10 +152,10 @@ func (s *Shard) expire() {
 	if s.readOnly {
 		return
 	}
+	var gone tombstones
 	for _, id := range s.GroupIDs() {
 		g := s.groups[id]
 		base, can := s.expirationBase(g)
-		var batch []Record
 		left := len(g.offsets.pending) > 0
 		if can {
 			subscribed := make(map[string]bool)
@@ -172,16 +169,16 @@ func (s *Shard) expire() {
 					left = true
 					continue
 				}
-				batch = append(batch, offsetTombstone(id, tp))
-				s.emit(Event{Group: id, Kind: EventOffsetsExpired, Partitions: tp.single(), Cause: "their retention is over"})
+				gone.add(offsetTombstone(id, tp))
+				gone.tell(Event{Group: id, Kind: EventOffsetsExpired, Partitions: tp.single(), Cause: "their retention is over"})
 			}
 			if !left && g.isEmpty() {
-				batch = append(batch, s.tombstones(g)...)
-				s.emit(Event{Group: id, Kind: EventGroupDeleted, Epoch: g.epoch(), Cause: "the clean-up found it Empty and without offsets"})
+				gone.add(s.tombstones(g)...)
+				gone.tell(Event{Group: id, Kind: EventGroupDeleted, Epoch: g.epoch(), Cause: "the clean-up found it Empty and without offsets"})
 			}
 		}
-		s.write(batch...)
 	}
+	_ = s.writeEach(gone) // what the log doesn't take is looked at again
 }
 
 // expirationBase is the moment from which a group's offsets age; ok is false while they don't. A base of 0 says: from each one's commit.

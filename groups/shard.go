@@ -119,10 +119,6 @@ func (s *Shard) SetConfig(cfg Config) { s.cfg = cfg }
 // is then COORDINATOR_NOT_AVAILABLE, after the other checks, and changes nothing but for the leave of a classic group. What the coordinator does on its own account goes on.
 func (s *Shard) SetReadOnly(readOnly bool) { s.readOnly = readOnly }
 
-func (s *Shard) unwritable() *refusal {
-	return &refusal{code: errCoordinatorNotAvailable, reason: "too few replicas of the coordinator's log are in sync"}
-}
-
 // Handle takes one request. Effects without a reply for its ticket mean that it waits: a join at the barrier, a sync
 // for the leader's, a heartbeat for news.
 func (s *Shard) Handle(now time.Time, c Command) Effects {
