@@ -14,5 +14,5 @@
 // The folder reference holds recorded answers of Apache Kafka, and the player
 // that compares a broker with them. The program sidebyside compares random
 // requests with a live Apache Kafka. DIFFERENCES.md lists where fakekafka
-// answers otherwise on purpose.
+// answers otherwise on purpose. The folder docs checks the Go code in the documents.
 package clienttests
