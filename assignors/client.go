@@ -93,6 +93,7 @@ func newRound(name string, g *Group, explain bool) (*round, error) {
 		return nil, err
 	}
 	r.collectSubscriptions()
+	r.collectSubscribers()
 	r.owner = make([]int32, r.first[len(r.topics)])
 	for i := range r.owner {
 		r.owner[i] = -1
@@ -140,7 +141,7 @@ func sameStrings(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
 }
 
-// collectSubscriptions turns subscriptions into lists of topic places, and those into lists of subscribers.
+// collectSubscriptions turns subscriptions into lists of topic places. Members with equal lists share one.
 func (r *round) collectSubscriptions() {
 	r.subs, r.oneSub = make([][]int32, len(r.members)), true
 	var classes map[string][]int32 // by the bytes of the list; only needed when there is more than one
@@ -185,6 +186,10 @@ func (r *round) collectSubscriptions() {
 		}
 		r.subs[k] = list
 	}
+}
+
+// collectSubscribers turns the lists of topics into lists of subscribers.
+func (r *round) collectSubscribers() {
 	r.subscribers = make([][]int32, len(r.topics))
 	if r.oneSub {
 		all := upTo(int32(len(r.members)))

@@ -31,18 +31,17 @@ func (a sticky) compute(r *round) error {
 	}
 	c := a.readClaims(r)
 	x := r.racks()
-	match := x != nil && x.useRacks(upTo(int32(len(r.members))), 0, int32(len(r.owner)))
-	if match {
+	if x != nil && x.useRacks(upTo(int32(len(r.members))), 0, int32(len(r.owner))) {
 		r.match = x
 	}
 	if !r.equalSubscriptions() {
-		general(r, c, x, match)
+		general(r, c)
 		if a.cooperative {
 			withholdClaimed(r)
 		}
 		return nil
 	}
-	transfers, err := constrained(r, c, x, match)
+	transfers, err := constrained(r, c, x)
 	if err != nil {
 		return err
 	}

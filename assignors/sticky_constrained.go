@@ -21,21 +21,18 @@ type quotas struct {
 	transfers []int32 // given to another member than the one that had it
 }
 
-// constrained assigns with equal subscriptions. It answers the partitions that pass from one member to another.
-func constrained(r *round, c *claims, x *rackTable, match bool) (transfers []int32, err error) {
+// constrained assigns with equal subscriptions. x orders what is dealt, even where racks don't decide (round.match). It answers the partitions that
+// pass from one member to another.
+func constrained(r *round, c *claims, x *rackTable) (transfers []int32, err error) {
 	total, n := int32(len(r.owner)), int32(len(r.members))
 	q := &quotas{r: r, min: total / n, max: (total + n - 1) / n, extras: total % n, count: make([]int32, n), doubly: c.doubly}
 	q.revoked = make([]int32, total)
 	for p := range q.revoked {
 		q.revoked[p] = -1
 	}
-	var matching *rackTable
-	if match {
-		matching = x
-	}
-	q.keep(c, matching)
+	q.keep(c)
 	pool := q.pool(x)
-	if match {
+	if r.match != nil {
 		pool = q.dealByRack(pool, x)
 	}
 	if err := q.deal(pool); err != nil {
@@ -49,7 +46,8 @@ func constrained(r *round, c *claims, x *rackTable, match bool) (transfers []int
 
 // keep leaves with each member what it had, up to min, or to max for as many as may have more. Partitions on other racks than
 // the member's are not kept. The order is that of partition numbers, so co-partitioned ones stay together.
-func (q *quotas) keep(c *claims, match *rackTable) {
+func (q *quotas) keep(c *claims) {
+	match := q.r.match
 	var topicOf []int32
 	var owned []int32
 	for k := range q.r.members {

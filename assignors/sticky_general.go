@@ -16,11 +16,11 @@ type generalState struct {
 
 // general assigns with different subscriptions: what is free goes to the least loaded subscriber, then partitions move from
 // more to less loaded members until nothing gets better.
-func general(r *round, c *claims, x *rackTable, match bool) {
+func general(r *round, c *claims) {
 	g := &generalState{r: r, topicOf: r.topicOf(), before: earlierHolders(c, len(r.owner))}
 	g.moves.init(len(r.owner))
 	count := make([]int32, len(r.members))
-	revocation := g.keep(c, x, match, count)
+	revocation := g.keep(c, count)
 	initializing := true
 	for _, n := range count {
 		initializing = initializing && n == 0
@@ -29,7 +29,7 @@ func general(r *round, c *claims, x *rackTable, match bool) {
 
 	topics := g.topicOrder()
 	free := g.free(topics)
-	g.deal(free, x, match)
+	g.deal(free)
 
 	// Partitions of a topic with one possible consumer stay where they are.
 	shared := slices.DeleteFunc(topics, func(t int32) bool { return len(r.subscribers[t]) < 2 })
@@ -104,12 +104,12 @@ func earlierHolders(c *claims, partitions int) []int32 {
 }
 
 // keep leaves with everyone what it had of topics it still subscribes to, and tells whether something had to be given up.
-func (g *generalState) keep(c *claims, x *rackTable, match bool, count []int32) (revocation bool) {
+func (g *generalState) keep(c *claims, count []int32) (revocation bool) {
 	for p, m := range c.holder {
 		if m < 0 {
 			continue
 		}
-		if !g.r.subscribed(m, g.topicOf[p]) || match && x.mismatch(m, int32(p)) {
+		if !g.r.subscribed(m, g.topicOf[p]) || g.r.match != nil && g.r.match.mismatch(m, int32(p)) {
 			revocation = true
 			continue
 		}
@@ -144,8 +144,8 @@ func (g *generalState) free(topics []int32) []int32 {
 }
 
 // deal gives the free partitions to the least loaded subscribers; with racks, first those that match somebody's.
-func (g *generalState) deal(free []int32, x *rackTable, match bool) {
-	if match {
+func (g *generalState) deal(free []int32) {
+	if x := g.r.match; x != nil {
 		byRack := newRackSets(x, len(g.r.members))
 		for _, p := range free {
 			if m := g.load.first(g.topicOf[p], byRack.matching(x, p)); m >= 0 {
