@@ -87,7 +87,7 @@ func (s *Shard) endRaising(now time.Time, e *entry, p Producer, commit bool, cau
 			return nobody, codeProducerFenced
 		}
 	}
-	now5 := Producer{e.producer, e.epoch}
+	current := Producer{e.producer, e.epoch}
 	switch e.state {
 	case Ongoing:
 		return s.decide(now, e, commit, cause)
@@ -105,9 +105,17 @@ func (s *Shard) endRaising(now time.Time, e *entry, p Producer, commit bool, cau
 	done := commit == (e.state == CompleteCommit)
 	switch {
 	case retry && done:
-		return now5, codeNone
+		return current, codeNone
 	case retry || commit:
 		return nobody, codeInvalidTxnState
 	}
 	return s.decide(now, e, false, cause)
+}
+
+// decide is prepare for EndTxn v5.
+func (s *Shard) decide(now time.Time, e *entry, commit bool, cause string) (Producer, int16) {
+	if s.readOnly {
+		return nobody, codeCoordinatorNotAvailable
+	}
+	return s.prepare(now, e, commit, raisesEpoch, cause), codeNone
 }

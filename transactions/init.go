@@ -2,22 +2,6 @@ package transactions
 
 import "time"
 
-// The codes that the coordinator answers, under Kafka's names.
-const (
-	codeNone                       int16 = 0
-	codeCoordinatorNotAvailable    int16 = 15
-	codeInvalidRequest             int16 = 42
-	codeInvalidTxnState            int16 = 48
-	codeInvalidProducerIDMapping   int16 = 49
-	codeInvalidTransactionTimeout  int16 = 50
-	codeConcurrentTransactions     int16 = 51
-	codeProducerFenced             int16 = 90
-	codeTransactionalIDNotFound    int16 = 105
-	codeTransactionAbortable       int16 = 120
-	codeUnknownServerError         int16 = -1
-	transactionVersionOfTheFeature int16 = 2 // transaction.version is finalized at 2
-)
-
 // Producer is a producer id and its epoch.
 type Producer struct {
 	ID    int64
@@ -102,18 +86,14 @@ func (s *Shard) nextEpoch(now time.Time, e *entry, timeoutMs int32, given Produc
 
 // fence aborts an open transaction on the coordinator's own account, at an epoch that the client doesn't have.
 func (s *Shard) fence(now time.Time, e *entry, cause string) {
-	s.prepare(now, e, false, transactionVersionOfTheFeature, cause)
+	s.prepare(now, e, false, raisesEpoch, cause)
 }
 
-// decide is prepare for EndTxn v5.
-func (s *Shard) decide(now time.Time, e *entry, commit bool, cause string) (Producer, int16) {
-	if s.readOnly {
-		return nobody, codeCoordinatorNotAvailable
-	}
-	return s.prepare(now, e, commit, 2, cause), codeNone
-}
+// raisesEpoch is the transaction version from which on every end of a transaction raises the producer's epoch (KIP-890). It is the one that
+// transaction.version is finalized at, and so that of what the coordinator does by itself.
+const raisesEpoch int16 = 2
 
-// prepare writes the decision about a transaction and sends its markers; under version 2 the epoch is raised first.
+// prepare writes the decision about a transaction and sends its markers; version is the transaction version of who decides.
 func (s *Shard) prepare(now time.Time, e *entry, commit bool, version int16, cause string) Producer {
 	next := *e
 	next.previous = e.producer
@@ -123,7 +103,7 @@ func (s *Shard) prepare(now time.Time, e *entry, commit bool, version int16, cau
 	}
 	next.clientTV = version
 	answer := Producer{e.producer, e.epoch}
-	if version >= 2 {
+	if version >= raisesEpoch {
 		next.lastEpoch = e.epoch
 		if e.exhausted() {
 			next.next, next.epoch = s.newID(), maxEpoch
