@@ -107,7 +107,7 @@ func (l *Log) findBatch(offset int64) (at int, c cursor, b Batch, ok bool) {
 func (l *Log) maybeRoll(now int64, size int, maxTimestamp, lastOffset int64) bool {
 	s := l.active()
 	switch {
-	case s.size() > l.cfg.SegmentBytes-size:
+	case s.end > l.cfg.SegmentBytes-size: // what was dropped at its front counts: positions have 32 bits
 	case !s.empty() && s.waited(now, maxTimestamp) > l.cfg.segmentMs()-s.jitter:
 	case lastOffset-s.base > maxSegmentSpan:
 	default:

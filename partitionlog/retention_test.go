@@ -103,9 +103,9 @@ func TestDropOldest(t *testing.T) {
 	require.Equal(t, int64(100), l.Size())
 	require.Equal(t, []int64{4}, baseOffsets(fetch(l, 4)))
 	require.Equal(t, Removed{}, l.DropOldest(t0, 1000), "the last batch stays")
-	sized(t, l, 100, 150)
+	sized(t, l, 100, 150) // in a new segment: the old one has had its 400 bytes
 	require.Equal(t, []int64{5, 6}, baseOffsets(fetch(l, 5)))
-	require.Equal(t, Removed{Batches: 2, Bytes: 200}, l.DropOldest(t0, 101))
+	require.Equal(t, Removed{Segments: 1, Batches: 1, Bytes: 200}, l.DropOldest(t0, 101))
 	require.Equal(t, OffsetResult{0, t0, 6, 0}, list(l, t0))
 	require.Equal(t, OffsetResult{0, t0, 6, 0}, list(l, TimestampMax))
 }
