@@ -81,6 +81,7 @@ func (l *Log) Compact(now int64, c *Codecs) (result CompactResult, err error) {
 	if p.latest, err = l.latestOffsets(from, to, c); err != nil {
 		return CompactResult{}, err
 	}
+	l.arena = arena{} // what stays begins a chunk, and chunks are of its size
 	var cleaned []*segment
 	for i := 0; i < to; {
 		n := l.mergeable(i, to)
@@ -99,6 +100,7 @@ func (l *Log) Compact(now int64, c *Codecs) (result CompactResult, err error) {
 	}
 	l.segments = append(cleaned, l.segments[to:]...)
 	l.size += p.result.BytesAfter - p.result.BytesBefore
+	l.arena.shrink(l.size)
 	l.cleanedTo = p.end
 	for _, t := range l.aborted {
 		if t.LastOffset >= p.end {

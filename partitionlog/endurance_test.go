@@ -21,3 +21,32 @@ func TestATrimmedSegmentIsFull(t *testing.T) {
 		require.NotEmpty(t, fetch(l, l.End()-1).Records)
 	}
 }
+
+// What a log reserves for small batches is a share of what it holds, and not of all that it ever held.
+func TestALogThatShrinksReservesLess(t *testing.T) {
+	t.Parallel()
+	for name, shrink := range map[string]func(l *Log){
+		"retention": func(l *Log) { l.ApplyRetention(t0) },
+		"dropping":  func(l *Log) { l.DropOldest(t0, l.Size()-20<<10) },
+		"compaction": func(l *Log) {
+			l.Roll(t0)
+			_, err := l.Compact(t0, nil)
+			require.NoError(t, err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newTestLog(func(c *Config) {
+				c.SegmentBytes, c.RetentionBytes = 1<<20, 100<<10
+				c.CleanupDelete, c.CleanupCompact = name != "compaction", name == "compaction"
+			})
+			for range 20_000 { // of about 100 bytes
+				produce(t, l, t0, at(t0, "the same key", "a value of thirty bytes or so"))
+			}
+			shrink(l)
+			produce(t, l, t0, at(t0, "the same key", "a value of thirty bytes or so"))
+			require.Less(t, l.Size(), int64(1200<<10))
+			require.LessOrEqual(t, cap(l.arena.free), max(int(l.Size())/arenaShare, arenaMin))
+		})
+	}
+}

@@ -108,6 +108,7 @@ func (l *Log) removeSegments(now int64, n int) Removed {
 	clear(l.segments[:n])
 	l.segments = l.segments[n:]
 	l.size -= removed.Bytes
+	l.arena.shrink(l.size)
 	l.advanceLogStart(l.segments[0].base)
 	l.forgetAborted(l.segments[0].base, l.end)
 	return removed
@@ -126,6 +127,7 @@ func (l *Log) DropOldest(now int64, n int64) Removed {
 		before, batches := s.size(), s.trim(int(min(n-removed.Bytes, int64(s.size()))))
 		freed := int64(before - s.size())
 		l.size -= freed
+		l.arena.shrink(l.size)
 		removed.add(Removed{Batches: batches, Bytes: freed})
 		if c := s.start(); freed > 0 {
 			first, _ := c.next()

@@ -19,7 +19,7 @@ const (
 	copyBelow = 16 << 10
 	// keepFrom is the average size from which the batches of one frame are kept together.
 	keepFrom = 4 << 10
-	// arenaMin and arenaMax bound the arena's chunks; in between they are arenaShare of what was copied so far, so that a log of
+	// arenaMin and arenaMax bound the arena's chunks; in between they are arenaShare of what was copied and is still there, so that a log of
 	// one record is small and not much is reserved in any.
 	arenaMin   = 512
 	arenaMax   = 1 << 20
@@ -82,14 +82,25 @@ func (s *segment) largestTimestamp() int64 {
 // arena is the memory small batches are copied to. It belongs to the log, so that many small segments share it.
 type arena struct {
 	free   []byte // empty, with the room that is left
-	copied int    // bytes so far
+	copied int    // bytes so far, without those that went
+}
+
+// chunk is the size of the next chunk.
+func (a *arena) chunk() int { return min(max(a.copied/arenaShare, arenaMin), arenaMax) }
+
+// shrink tells how many bytes the log holds after some went.
+func (a *arena) shrink(held int64) {
+	a.copied = int(min(int64(a.copied), held))
+	if cap(a.free) > a.chunk() {
+		a.free = nil
+	}
 }
 
 // copy puts b into the arena.
 func (a *arena) copy(b Batch) Batch {
 	a.copied += len(b)
 	if cap(a.free) < len(b) {
-		size := min(max(a.copied/arenaShare, arenaMin), arenaMax)
+		size := a.chunk()
 		if len(b) > size || len(b) > ownBlock {
 			return append(make(Batch, 0, len(b)), b...)
 		}
