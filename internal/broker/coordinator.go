@@ -1,16 +1,13 @@
 package broker
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
-	"unicode/utf16"
-
-	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/assignors"
 	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/javatext"
 	"github.com/fakekafka/fakekafka/internal/wire"
 	"github.com/fakekafka/fakekafka/partitionlog"
 )
@@ -47,59 +44,11 @@ type shard struct {
 	random    rand.Rand // the shard's
 }
 
-// waitingRequest is a request whose answer somebody waits for: a connection, or a scripted member.
-type waitingRequest struct {
-	body   kmsg.Request
-	client groups.Client
-	voice  voice
-	before voice // who spoke before for the member that it names
-	shard  *shard
-	ticket groups.Ticket
-	conn   *conn   // that waits, nil of a scripted member's
-	flight *flight // of a scripted member's request to which rules of the test apply
-
-	// script gets the answer on the loop; without one a connection waits at the channel.
-	script *Script
-	news   chan requestNews // capacity 2: it was parked, and the answer
-	// likelyWaits: the connection waits for the answer as if the request were parked, and needn't be told that it is.
-	likelyWaits bool
-	// mayClose: nothing but the client's silence tells that it is being closed (silence.go).
-	mayClose bool
-	// bears is how long the client waits, in real time, before the timer that delays its answer is fired all the same: under a manual clock
-	// that timer would never end. 0: no timer delays it, or the clock is not manual.
-	bears time.Duration
-}
-
-// requestNews is what a connection is told of a request that it waits for: one of the fields.
-type requestNews struct {
-	resp   kmsg.Response // the answer
-	parked bool          // it wasn't answered at once
-	paused *Gate         // it wasn't handled, its client is paused
-	failed *panicked     // handling it failed unexpectedly
-}
-
-// tell gives the answer to who waits for it. On the loop.
-func (w *waitingRequest) tell(resp kmsg.Response) {
-	if w.script != nil {
-		w.script.hear(resp)
-		return
-	}
-	w.flight.goesOn()
-	w.news <- requestNews{resp: resp}
-}
-
-// voice is who speaks for a member: a client on a connection, or a script.
-type voice interface {
-	// clientID is the client id under which it speaks.
-	clientID() string
-	// alive tells whether the member's heartbeats come through: it is connected, not paused, and its heartbeat does not stand at a hold.
-	alive() bool
-	// acts tells whether it may still do something by itself.
-	acts() bool
-}
-
 func newCoordinator(c *Cluster) *coordinator {
-	co := &coordinator{c: c, holds: map[string][]groups.Step{}, expected: map[string]Expectation{}, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}, voices: map[memberKey]voice{}, steering: map[int32]groups.Steering{}}
+	co := &coordinator{
+		c: c, shards: map[int32]*shard{}, dirty: map[int32]struct{}{}, voices: map[memberKey]voice{},
+		holds: map[string][]groups.Step{}, expected: map[string]Expectation{}, steering: map[int32]groups.Steering{},
+	}
 	co.config = co.readConfig()
 	co.consumerProtocol = co.config.ConsumerProtocol
 	return co
@@ -140,10 +89,7 @@ func (co *coordinator) configChanged() {
 
 // groupPartition is the partition of __consumer_offsets that holds a group: the absolute value of Java's string hash, modulo.
 func groupPartition(group string, partitions int) int32 {
-	var h int32
-	for _, u := range utf16.Encode([]rune(group)) {
-		h = 31*h + int32(u)
-	}
+	h := javatext.HashCode(group)
 	if h == -1<<31 {
 		h = 0
 	} else if h < 0 {
@@ -214,27 +160,6 @@ func (co *coordinator) unload(now time.Time, sh *shard) {
 	co.order = sortedIDs(co.shards)
 }
 
-// waitingAt are the connections of a node that wait for an answer of its shards. On the loop.
-func (co *coordinator) waitingAt(n *node) []*conn {
-	var all []*conn
-	for _, index := range co.order {
-		for _, w := range co.sortedWaiting(co.shards[index]) {
-			if w.script == nil && w.conn != nil && w.conn.node == n {
-				all = append(all, w.conn)
-			}
-		}
-	}
-	return all
-}
-
-func (co *coordinator) sortedWaiting(sh *shard) []*waitingRequest {
-	all := make([]*waitingRequest, 0, len(sh.waiting))
-	for _, t := range sorted(sh.waiting) {
-		all = append(all, sh.waiting[t])
-	}
-	return all
-}
-
 // load replays the partition's log into a fresh shard.
 func (co *coordinator) load(now time.Time, p *partition, node int32) {
 	sh := &shard{partition: p.index, log: p, node: node, waiting: map[groups.Ticket]*waitingRequest{}}
@@ -263,29 +188,20 @@ func (co *coordinator) load(now time.Time, p *partition, node int32) {
 
 // replay feeds a partition's log to a shard.
 func (co *coordinator) replay(p *partition, s *groups.Shard) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var recs []partitionlog.Record
-	for b := range p.log.Batches(p.log.LogStart()) {
-		var err error
-		if recs, err = partitionlog.DecodeBatch(recs[:0], b, co.c.loopCodecs()); err != nil {
-			return err
-		}
-		for _, r := range recs {
-			if r.Control {
-				if m, ok := partitionlog.ParseMarker(r); ok {
-					s.ReplayMarker(r.Offset, r.ProducerID, m.Commit)
-				}
-				continue
+	return p.eachRecord(co.c.loopCodecs(), func(r partitionlog.Record) error {
+		if r.Control {
+			if m, ok := partitionlog.ParseMarker(r); ok {
+				s.ReplayMarker(r.Offset, r.ProducerID, m.Commit)
 			}
-			producer := int64(-1)
-			if r.Transactional {
-				producer = r.ProducerID
-			}
-			s.Replay(r.Offset, groups.Record{Key: r.Key, Value: r.Value}, producer)
+			return nil
 		}
-	}
-	return nil
+		producer := int64(-1)
+		if r.Transactional {
+			producer = r.ProducerID
+		}
+		s.Replay(r.Offset, groups.Record{Key: r.Key, Value: r.Value}, producer)
+		return nil
+	})
 }
 
 // apply does what a step of a shard asks for: write, answer, tell.
@@ -350,108 +266,6 @@ func (co *coordinator) write(now time.Time, sh *shard, b groups.Batch) {
 	}
 	if err != nil {
 		co.c.bug("a batch of %d records can't be written to %s-%d: %v", len(recs), offsetsTopic, sh.partition, err)
-	}
-}
-
-// handle gives a request to its group's shard. On the loop.
-func (co *coordinator) handle(w *waitingRequest, node int32, group string) {
-	now := co.c.clock.Now()
-	sh, code := co.shardOf(node, group)
-	if sh == nil {
-		w.tell(co.unreached(groups.Command{Client: w.client, Request: w.body}, code))
-		return
-	}
-	w.shard = sh
-	w.ticket = groups.Ticket(co.c.tickets.Add(1))
-	sh.waiting[w.ticket] = w
-	co.dirty[sh.partition] = struct{}{}
-	co.handling = w
-	co.heard(sh, w)
-	cmd := groups.Command{Ticket: w.ticket, Client: w.client, Request: w.body}
-	if req, ok := w.body.(*kmsg.TxnOffsetCommitRequest); ok {
-		cmd.Verify = func() int16 { return int16(co.c.verifyOffsets(req)) }
-	}
-	fx := sh.Handle(now, cmd)
-	co.apply(now, sh, fx)
-	co.handling = nil
-	if sh.waiting[w.ticket] != w {
-		return
-	}
-	if co.c.clock.manual {
-		w.bears, _ = sh.WaitLeft(now, group, w.ticket)
-	}
-	if w.script == nil && !w.likelyWaits { // else nothing that the connection reads may be written here
-		w.mayClose = w.closesUnheard()
-		w.news <- requestNews{parked: true}
-	}
-}
-
-// unreached answers a request for whose group this node has no shard. On the loop.
-func (co *coordinator) unreached(cmd groups.Command, code wire.Code) kmsg.Response {
-	m := co.c.meta.Load()
-	if m.topics[offsetsTopic] == nil && m.topics[transactionsTopic] == nil {
-		// Kafka asks the transaction coordinator first, whether the offsets belong to a transaction.
-		cmd.Verify = func() int16 { return int16(wire.CoordinatorNotAvailable) }
-	}
-	return groups.Unreached(co.config, groupsMetadata{m}, cmd, int16(code))
-}
-
-// ask gives a shard a request that is always answered at once. On the loop.
-func (co *coordinator) ask(r *request, group string, req kmsg.Request) kmsg.Response {
-	sh, code := co.shardOf(r.node.id, group)
-	if sh == nil {
-		return co.unreached(groups.Command{Client: r.groupClient(), Request: req}, code)
-	}
-	return co.askShard(r, sh, req)
-}
-
-func (co *coordinator) askShard(r *request, sh *shard, req kmsg.Request) kmsg.Response {
-	now := co.c.clock.Now()
-	w := &waitingRequest{body: req, news: make(chan requestNews, 1)}
-	t := groups.Ticket(co.c.tickets.Add(1))
-	sh.waiting[t] = w
-	co.dirty[sh.partition] = struct{}{}
-	co.apply(now, sh, sh.Handle(now, groups.Command{Ticket: t, Client: r.groupClient(), Request: req}))
-	select {
-	case n := <-w.news:
-		return n.resp
-	default:
-		delete(sh.waiting, t)
-		panic(fmt.Sprintf("the group coordinator did not answer %s at once", wire.Key(req.Key())))
-	}
-}
-
-// abandon forgets a request whose handling failed. On the loop.
-func (co *coordinator) abandon(w *waitingRequest) {
-	co.handling = nil
-	if w.shard != nil && w.shard.waiting[w.ticket] == w {
-		delete(w.shard.waiting, w.ticket)
-	}
-}
-
-// release answers a held heartbeat: its connection has something else to say, or is gone. On the loop.
-func (co *coordinator) release(w *waitingRequest) {
-	if w.shard != nil && w.shard.waiting[w.ticket] == w {
-		now := co.c.clock.Now()
-		co.apply(now, w.shard, w.shard.Unpark(now, w.ticket))
-		co.dirty[w.shard.partition] = struct{}{}
-	}
-}
-
-// endWait fires the timer that delays the answer of a request, for a client that would give up (waitingRequest.bears). On the loop.
-func (co *coordinator) endWait(w *waitingRequest, group string) {
-	if w.shard != nil && w.shard.waiting[w.ticket] == w {
-		now := co.c.clock.Now()
-		co.apply(now, w.shard, w.shard.EndWait(now, group, w.ticket))
-		co.dirty[w.shard.partition] = struct{}{}
-	}
-}
-
-// lookedUp tells the shard of a group that a client is about to come. On the loop.
-func (co *coordinator) lookedUp(node int32, group string) {
-	if sh, code := co.shardOf(node, group); code == wire.None {
-		now := co.c.clock.Now()
-		co.apply(now, sh, sh.LookedUp(now, group))
 	}
 }
 

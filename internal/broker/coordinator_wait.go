@@ -10,29 +10,6 @@ import (
 
 // A connection's side of a request for a group: it gives it to the coordinator and waits.
 
-// releaseWhere answers the held heartbeats among the waiting requests that which says yes to. On the loop.
-func (co *coordinator) releaseWhere(which func(*shard, *waitingRequest) bool) {
-	for _, p := range co.order {
-		sh := co.shards[p]
-		for _, w := range co.sortedWaiting(sh) {
-			if which(sh, w) {
-				co.release(w)
-			}
-		}
-	}
-}
-
-// ReleaseHeartbeats answers a group's heartbeats that wait for news: each client sends its next one after its interval.
-func (c *Cluster) ReleaseHeartbeats(group string) {
-	c.loop.do(func() {
-		c.groups.releaseWhere(func(_ *shard, w *waitingRequest) bool {
-			m, ok := memberOf(w.body)
-			return ok && m.group == group
-		})
-	})
-	c.Rest()
-}
-
 // groupClient is who sent the request, as the coordinator sees it.
 func (r *request) groupClient() groups.Client {
 	return groups.Client{ID: r.client, Host: r.conn.host, Software: r.conn.software, Principal: "User:ANONYMOUS", Connection: r.conn.id}

@@ -18,6 +18,16 @@ import (
 
 type memberKey struct{ group, member string }
 
+// voice is who speaks for a member: a client on a connection, or a script.
+type voice interface {
+	// clientID is the client id under which it speaks.
+	clientID() string
+	// alive tells whether the member's heartbeats come through: it is connected, not paused, and its heartbeat does not stand at a hold.
+	alive() bool
+	// acts tells whether it may still do something by itself.
+	acts() bool
+}
+
 // memberOf is the member that a group request speaks for; ok is false where it names none.
 func memberOf(body kmsg.Request) (k memberKey, ok bool) {
 	switch req := body.(type) {

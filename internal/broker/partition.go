@@ -55,6 +55,25 @@ func (p *partition) appendInternal(now time.Time, batch []byte) error {
 	return nil
 }
 
+// eachRecord gives fn the records of the log, markers too, until it fails. c is scratch memory.
+func (p *partition) eachRecord(c *partitionlog.Codecs, fn func(partitionlog.Record) error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var records []partitionlog.Record
+	for b := range p.log.Batches(p.log.LogStart()) {
+		var err error
+		if records, err = partitionlog.DecodeBatch(records[:0], b, c); err != nil {
+			return err
+		}
+		for _, r := range records {
+			if err := fn(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // maxBatchBytes is the size of the largest batch that the log takes.
 func (p *partition) maxBatchBytes() int {
 	p.mu.Lock()
@@ -63,7 +82,7 @@ func (p *partition) maxBatchBytes() int {
 	return min(cfg.MaxMessageBytes, cfg.SegmentBytes)
 }
 
-// update runs fn on the log and tells who watches it: whatever is not an append (markers, retention, truncation).
+// update runs fn on the log and tells who watches it: whatever is not an append (markers, retention).
 func (p *partition) update(fn func(*partitionlog.Log)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

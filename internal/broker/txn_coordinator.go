@@ -103,32 +103,15 @@ func (tc *txnCoordinator) follow(now time.Time, p *partition) {
 		Shard: transactions.NewShard(tc.config(), func() int64 { return tc.c.nextProducerID.Add(1) }),
 		log:   p, node: s.leader, epoch: s.epoch,
 	}
-	if err := tc.replay(sh); err != nil {
+	err := p.eachRecord(tc.c.loopCodecs(), func(r partitionlog.Record) error {
+		return sh.Replay(transactions.Record{Key: r.Key, Value: r.Value})
+	})
+	if err != nil {
 		tc.c.bug("the log of %s-%d can't be read back: %v", transactionsTopic, p.index, err)
 	}
 	tc.shards[p.index] = sh
 	sh.SetReadOnly(p.underMinISR())
 	tc.apply(now, sh, sh.Loaded())
-}
-
-// replay feeds the log to a shard.
-func (tc *txnCoordinator) replay(sh *txnShard) error {
-	p := sh.log
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var recs []partitionlog.Record
-	for b := range p.log.Batches(p.log.LogStart()) {
-		var err error
-		if recs, err = partitionlog.DecodeBatch(recs[:0], b, tc.c.loopCodecs()); err != nil {
-			return err
-		}
-		for _, r := range recs {
-			if err := sh.Replay(transactions.Record{Key: r.Key, Value: r.Value}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // shardOf finds the shard of a transactional id, on whatever node. The code is NOT_COORDINATOR where there is none.

@@ -55,7 +55,7 @@ var exceptions = map[string]string{}
 var mayImport = map[string][]string{
 	"cmd":               {"fakekafka"},
 	"fakekafka":         {"internal/broker", "internal/memnet", "internal/wire", "groups", "fetchsession", "partitionlog", "assignors"},
-	"internal/broker":   {"internal/memnet", "internal/wire", "internal/config", "groups", "transactions", "fetchsession", "partitionlog", "assignors"},
+	"internal/broker":   {"internal/memnet", "internal/wire", "internal/config", "internal/javatext", "groups", "transactions", "fetchsession", "partitionlog", "assignors"},
 	"internal/config":   {"internal/wire", "internal/javatext"}, // an unknown setting has an error code; operations in the order of a map
 	"internal/wire":     {"internal/javatext"},
 	"internal/javatext": {},

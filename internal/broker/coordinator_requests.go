@@ -1,0 +1,203 @@
+package broker
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/wire"
+)
+
+// The coordinator's side of a request for a group: it goes to a shard, and may wait there.
+
+// waitingRequest is a request whose answer somebody waits for: a connection, or a scripted member.
+type waitingRequest struct {
+	body   kmsg.Request
+	client groups.Client
+	voice  voice
+	before voice // who spoke before for the member that it names
+	shard  *shard
+	ticket groups.Ticket
+	conn   *conn   // that waits, nil of a scripted member's
+	flight *flight // of a scripted member's request to which rules of the test apply
+
+	// script gets the answer on the loop; without one a connection waits at the channel.
+	script *Script
+	news   chan requestNews // capacity 2: it was parked, and the answer
+	// likelyWaits: the connection waits for the answer as if the request were parked, and needn't be told that it is.
+	likelyWaits bool
+	// mayClose: nothing but the client's silence tells that it is being closed (silence.go).
+	mayClose bool
+	// bears is how long the client waits, in real time, before the timer that delays its answer is fired all the same: under a manual clock
+	// that timer would never end. 0: no timer delays it, or the clock is not manual.
+	bears time.Duration
+}
+
+// requestNews is what a connection is told of a request that it waits for: one of the fields.
+type requestNews struct {
+	resp   kmsg.Response // the answer
+	parked bool          // it wasn't answered at once
+	paused *Gate         // it wasn't handled, its client is paused
+	failed *panicked     // handling it failed unexpectedly
+}
+
+// tell gives the answer to who waits for it. On the loop.
+func (w *waitingRequest) tell(resp kmsg.Response) {
+	if w.script != nil {
+		w.script.hear(resp)
+		return
+	}
+	w.flight.goesOn()
+	w.news <- requestNews{resp: resp}
+}
+
+// waits tells whether the shard has yet to answer. On the loop.
+func (w *waitingRequest) waits() bool { return w.shard != nil && w.shard.waiting[w.ticket] == w }
+
+// handle gives a request to its group's shard. On the loop.
+func (co *coordinator) handle(w *waitingRequest, node int32, group string) {
+	now := co.c.clock.Now()
+	sh, code := co.shardOf(node, group)
+	if sh == nil {
+		w.tell(co.unreached(groups.Command{Client: w.client, Request: w.body}, code))
+		return
+	}
+	w.shard = sh
+	w.ticket = groups.Ticket(co.c.tickets.Add(1))
+	sh.waiting[w.ticket] = w
+	co.dirty[sh.partition] = struct{}{}
+	co.handling = w
+	co.heard(sh, w)
+	cmd := groups.Command{Ticket: w.ticket, Client: w.client, Request: w.body}
+	if req, ok := w.body.(*kmsg.TxnOffsetCommitRequest); ok {
+		cmd.Verify = func() int16 { return int16(co.c.verifyOffsets(req)) }
+	}
+	fx := sh.Handle(now, cmd)
+	co.apply(now, sh, fx)
+	co.handling = nil
+	if !w.waits() {
+		return
+	}
+	if co.c.clock.manual {
+		w.bears, _ = sh.WaitLeft(now, group, w.ticket)
+	}
+	if w.script == nil && !w.likelyWaits { // else nothing that the connection reads may be written here
+		w.mayClose = w.closesUnheard()
+		w.news <- requestNews{parked: true}
+	}
+}
+
+// unreached answers a request for whose group this node has no shard. On the loop.
+func (co *coordinator) unreached(cmd groups.Command, code wire.Code) kmsg.Response {
+	m := co.c.meta.Load()
+	if m.topics[offsetsTopic] == nil && m.topics[transactionsTopic] == nil {
+		// Kafka asks the transaction coordinator first, whether the offsets belong to a transaction.
+		cmd.Verify = func() int16 { return int16(wire.CoordinatorNotAvailable) }
+	}
+	return groups.Unreached(co.config, groupsMetadata{m}, cmd, int16(code))
+}
+
+// ask gives a shard a request that is always answered at once. On the loop.
+func (co *coordinator) ask(r *request, group string, req kmsg.Request) kmsg.Response {
+	sh, code := co.shardOf(r.node.id, group)
+	if sh == nil {
+		return co.unreached(groups.Command{Client: r.groupClient(), Request: req}, code)
+	}
+	return co.askShard(r, sh, req)
+}
+
+func (co *coordinator) askShard(r *request, sh *shard, req kmsg.Request) kmsg.Response {
+	now := co.c.clock.Now()
+	w := &waitingRequest{body: req, news: make(chan requestNews, 1)}
+	t := groups.Ticket(co.c.tickets.Add(1))
+	sh.waiting[t] = w
+	co.dirty[sh.partition] = struct{}{}
+	co.apply(now, sh, sh.Handle(now, groups.Command{Ticket: t, Client: r.groupClient(), Request: req}))
+	select {
+	case n := <-w.news:
+		return n.resp
+	default:
+		delete(sh.waiting, t)
+		panic(fmt.Sprintf("the group coordinator did not answer %s at once", wire.Key(req.Key())))
+	}
+}
+
+// abandon forgets a request whose handling failed. On the loop.
+func (co *coordinator) abandon(w *waitingRequest) {
+	co.handling = nil
+	if w.waits() {
+		delete(w.shard.waiting, w.ticket)
+	}
+}
+
+// release answers a held heartbeat: its connection has something else to say, or is gone. On the loop.
+func (co *coordinator) release(w *waitingRequest) {
+	if w.waits() {
+		now := co.c.clock.Now()
+		co.apply(now, w.shard, w.shard.Unpark(now, w.ticket))
+		co.dirty[w.shard.partition] = struct{}{}
+	}
+}
+
+// releaseWhere answers the held heartbeats among the waiting requests that which says yes to. On the loop.
+func (co *coordinator) releaseWhere(which func(*shard, *waitingRequest) bool) {
+	for _, p := range co.order {
+		sh := co.shards[p]
+		for _, w := range co.sortedWaiting(sh) {
+			if which(sh, w) {
+				co.release(w)
+			}
+		}
+	}
+}
+
+// ReleaseHeartbeats answers a group's heartbeats that wait for news: each client sends its next one after its interval.
+func (c *Cluster) ReleaseHeartbeats(group string) {
+	c.loop.do(func() {
+		c.groups.releaseWhere(func(_ *shard, w *waitingRequest) bool {
+			m, ok := memberOf(w.body)
+			return ok && m.group == group
+		})
+	})
+	c.Rest()
+}
+
+// endWait fires the timer that delays the answer of a request, for a client that would give up (waitingRequest.bears). On the loop.
+func (co *coordinator) endWait(w *waitingRequest, group string) {
+	if w.waits() {
+		now := co.c.clock.Now()
+		co.apply(now, w.shard, w.shard.EndWait(now, group, w.ticket))
+		co.dirty[w.shard.partition] = struct{}{}
+	}
+}
+
+// lookedUp tells the shard of a group that a client is about to come. On the loop.
+func (co *coordinator) lookedUp(node int32, group string) {
+	if sh, code := co.shardOf(node, group); code == wire.None {
+		now := co.c.clock.Now()
+		co.apply(now, sh, sh.LookedUp(now, group))
+	}
+}
+
+// waitingAt are the connections of a node that wait for an answer of its shards. On the loop.
+func (co *coordinator) waitingAt(n *node) []*conn {
+	var all []*conn
+	for _, index := range co.order {
+		for _, w := range co.sortedWaiting(co.shards[index]) {
+			if w.script == nil && w.conn != nil && w.conn.node == n {
+				all = append(all, w.conn)
+			}
+		}
+	}
+	return all
+}
+
+func (co *coordinator) sortedWaiting(sh *shard) []*waitingRequest {
+	all := make([]*waitingRequest, 0, len(sh.waiting))
+	for _, t := range sorted(sh.waiting) {
+		all = append(all, sh.waiting[t])
+	}
+	return all
+}
