@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
 )
@@ -26,16 +27,17 @@ func (c *Cluster) boundMemory(n int) {
 	if b.limit == 0 || b.appended.Add(int64(n)) < b.limit/32 || b.looking.Swap(true) {
 		return
 	}
-	c.loop.post(c.dropOldest)
+	c.loop.post(c.makeRoom)
 }
 
-// dropOldest frees an eighth of the limit when the logs have reached it: the oldest records of each topic, more of the larger ones. The
-// coordinators' topics are left alone. On the loop.
-func (c *Cluster) dropOldest() {
+// makeRoom compacts the coordinators' topics, and frees an eighth of the limit when the logs have reached it: the oldest records of each other topic go, more of
+// the larger ones. On the loop.
+func (c *Cluster) makeRoom() {
 	b := &c.memory
 	b.appended.Store(0)
 	b.looking.Store(false)
 
+	now := c.clock.Now()
 	type log struct {
 		p    *partition
 		size int64
@@ -43,9 +45,7 @@ func (c *Cluster) dropOldest() {
 	var logs []log
 	var total, droppable int64
 	c.eachPartition(func(p *partition) {
-		p.mu.Lock()
-		size := p.log.Size()
-		p.mu.Unlock()
+		size := p.boundedSize(now)
 		total += size
 		if !isInternal(p.topic) && size > 0 {
 			logs = append(logs, log{p, size})
@@ -57,13 +57,13 @@ func (c *Cluster) dropOldest() {
 	}
 	slices.SortStableFunc(logs, func(x, y log) int { return cmp.Compare(y.size, x.size) })
 	want := total - (b.limit - b.limit/8)
-	freed, touched, now := int64(0), 0, c.clock.NowMillis()
+	freed, touched := int64(0), 0
 	for _, l := range logs {
 		if freed >= want {
 			break
 		}
 		l.p.mu.Lock()
-		removed := l.p.log.DropOldest(now, want*l.size/droppable+1)
+		removed := l.p.log.DropOldest(now.UnixMilli(), want*l.size/droppable+1)
 		if removed.Bytes > 0 {
 			l.p.changed()
 		}
@@ -76,7 +76,29 @@ func (c *Cluster) dropOldest() {
 	if freed == 0 {
 		return
 	}
-	text := fmt.Sprintf("the oldest %d bytes of %d partitions: all logs together had %d bytes, the bound is %d", freed, touched, total, b.limit)
-	c.log.Warn("records dropped to stay within the memory bound", "bytes", freed, "partitions", touched, "held", total, "bound", b.limit)
+	text := fmt.Sprintf("the oldest %d bytes of %d partitions: all logs together had %d bytes, %d of them the coordinators'; the bound is %d", freed, touched, total, total-droppable, b.limit)
+	c.log.Warn("records dropped to stay within the memory bound", "bytes", freed, "partitions", touched, "held", total, "coordinators", total-droppable, "bound", b.limit)
 	c.historyAdd(EventDropped, "", text)
+}
+
+// boundedSize is the size of the log; that of a coordinator is compacted first if it has doubled since the last time. The log cleaner leaves the active segment alone,
+// which may have 100 MiB there. Tombstones don't stay for delete.retention.ms: a coordinator that loads reads the whole log. On the loop.
+func (p *partition) boundedSize(now time.Time) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cfg := p.log.Config()
+	const little = 512 // a cluster has a hundred such logs
+	if !isInternal(p.topic) || !cfg.CleanupCompact || p.log.Size() < 2*p.compacted+p.cluster.memory.limit/little {
+		return p.log.Size()
+	}
+	p.log.Roll(now.UnixMilli())
+	for _, at := range []int64{now.UnixMilli(), now.UnixMilli() + cfg.DeleteRetentionMs} {
+		if _, err := p.log.Compact(at, p.cluster.loopCodecs()); err != nil {
+			p.cluster.log.Warn("a coordinator's partition can't be compacted", "topic", p.topic, "partition", p.index, "reason", err)
+			break
+		}
+	}
+	p.compacted = p.log.Size()
+	p.changed()
+	return p.compacted
 }

@@ -1,0 +1,68 @@
+package broker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// What the coordinators write makes no room for itself at the expense of records, and they lose nothing: their topics are compacted, though
+// their segments have long not had the 100 MiB for which the log cleaner waits.
+func TestMemoryBoundCompactsTheCoordinators(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	c := startCluster(t, Options{MaxMemory: limit, Topics: []TopicSpec{{Name: "t", Partitions: 1}}, Config: map[string]string{"offsets.topic.num.partitions": "5"}})
+	cl := dialRaw(t, c)
+	cl.produce("t", 0, oneBatch(t, 1, limit/2))
+	lives := cl.firstJoin("lives")
+	require.Zero(t, cl.ask(joinRequest("lives", lives)).(*kmsg.JoinGroupResponse).ErrorCode)
+	sync := kmsg.NewPtrSyncGroupRequest()
+	sync.Version, sync.Group, sync.MemberID, sync.Generation = 3, "lives", lives, 1
+	require.Zero(t, cl.ask(sync).(*kmsg.SyncGroupResponse).ErrorCode)
+	commit := func(group string, offset int64) {
+		metadata := strings.Repeat("m", 4000)
+		req := kmsg.NewPtrOffsetCommitRequest()
+		req.Version, req.Group, req.Generation = 8, group, -1
+		req.Topics = []kmsg.OffsetCommitRequestTopic{{Topic: "t", Partitions: []kmsg.OffsetCommitRequestTopicPartition{{Offset: offset, LeaderEpoch: -1, Metadata: &metadata}}}}
+		require.Zero(t, cl.ask(req).(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode)
+	}
+	for i := range int64(500) {
+		commit("busy", i)
+		group := fmt.Sprint("short-lived ", i)
+		commit(group, i)
+		drop := kmsg.NewPtrDeleteGroupsRequest()
+		drop.Version, drop.Groups = 2, []string{group}
+		require.Zero(t, cl.ask(drop).(*kmsg.DeleteGroupsResponse).Groups[0].ErrorCode)
+		own, offsets := logSizes(c)
+		require.Less(t, own+offsets, int64(limit))
+		require.Greater(t, own, int64(limit/2))
+	}
+
+	for _, group := range []string{"lives", "busy", "short-lived 1"} {
+		require.NoError(t, c.ReloadCoordinator(group))
+	}
+	require.Equal(t, []string{"busy", "lives"}, c.GroupIDs())
+	require.Equal(t, int64(499), simpleOffset(cl, "busy"))
+	state, _ := c.GroupState("lives")
+	require.Len(t, state.Members, 1)
+	require.Equal(t, lives, state.Members[0].ID)
+}
+
+// logSizes are what clients' topics hold, and the coordinators'.
+func logSizes(c *Cluster) (own, coordinators int64) {
+	c.Look(func() {
+		c.eachPartition(func(p *partition) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if isInternal(p.topic) {
+				coordinators += p.log.Size()
+			} else {
+				own += p.log.Size()
+			}
+		})
+	})
+	return own, coordinators
+}
