@@ -65,6 +65,9 @@ func comeAndGo(t *testing.T, c *Cluster, name string) {
 	ids.Version = 4
 	require.Zero(t, ask(ids).(*kmsg.InitProducerIDResponse).ErrorCode)
 	require.Zero(t, ask(produceRequest(name, 0, oneBatch(t, 1, 10))).(*kmsg.ProduceResponse).Topics[0].Partitions[0].ErrorCode)
+	damaged := oneBatch(t, 1, 10)
+	damaged[len(damaged)-1]++
+	require.Equal(t, wire.CorruptMessage, wire.Code(ask(produceRequest(name, 0, damaged)).(*kmsg.ProduceResponse).Topics[0].Partitions[0].ErrorCode))
 	fetch := fetchRequest(name, 0, 0)
 	fetch.SessionEpoch = 0
 	opened := ask(fetch).(*kmsg.FetchResponse)

@@ -13,7 +13,7 @@ type RefusedBatches struct {
 	Client string    // whose it was, as LoggedName has it
 }
 
-// refusedBatches are those of each topic, by name. A topic has to exist to be in it, so that no client makes it grow.
+// refusedBatches are those of each topic that there is, by name.
 type refusedBatches struct {
 	mu sync.Mutex
 	of map[string]RefusedBatches
@@ -26,6 +26,13 @@ func (r *refusedBatches) add(topic, client string, code wire.Code) {
 		r.of = map[string]RefusedBatches{}
 	}
 	r.of[topic] = RefusedBatches{N: r.of[topic].N + 1, Code: code, Client: LoggedName(client)}
+}
+
+// forget drops those of a topic that is deleted: names of topics are the clients' own.
+func (r *refusedBatches) forget(topic string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.of, topic)
 }
 
 // RefusedBatches tells of the batches for a topic that brokers refused by themselves; rules of the test, which tell of their own, are not among them.

@@ -328,6 +328,7 @@ func (c *Cluster) deleteTopics(ts []*topic) {
 		for _, p := range t.partitions {
 			p.delete()
 		}
+		c.refused.forget(t.name)
 	}
 }
 
