@@ -114,7 +114,7 @@ func (s *Shard) deleteGroups(c Command, req *kmsg.DeleteGroupsRequest) {
 		}
 		resp.Groups = append(resp.Groups, out)
 	}
-	if r := s.writeEachAsked(gone); r != nil {
+	if r := s.writeAsked(gone); r != nil {
 		s.reply(c.Ticket, Refuse(req, r.code)) // all of them, since it is one write
 		return
 	}

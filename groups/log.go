@@ -24,7 +24,7 @@ func (s *Shard) addBatch(batch []Record) {
 	}
 }
 
-// tombstones are what need not stand in the log as a whole, with the news that some of them make.
+// tombstones delete offsets or groups, with the news that some of them make.
 type tombstones struct {
 	records []Record
 	news    map[int]Event // by the index of the record
@@ -40,12 +40,12 @@ func (t *tombstones) tell(e Event) {
 	t.news[len(t.records)-1] = e
 }
 
-// writeEach is write for tombstones: they become as many batches as it takes. One that none can hold ends it; those before it stay written.
-func (s *Shard) writeEach(t tombstones) *refusal {
+// writeEach is write for tombstones that need not stand in the log as a whole: they become as many batches as it takes. One that none can hold ends it.
+func (s *Shard) writeEach(t tombstones) {
 	for i := 0; i < len(t.records); {
 		n := s.fitting(t.records[i:])
 		if n == 0 {
-			return s.tooLarge(t.records[i : i+1])
+			return
 		}
 		s.write(t.records[i : i+n : i+n]...)
 		for ; n > 0; i, n = i+1, n-1 {
@@ -54,15 +54,15 @@ func (s *Shard) writeEach(t tombstones) *refusal {
 			}
 		}
 	}
-	return nil
 }
 
-// writeEachAsked is writeEach for a request.
-func (s *Shard) writeEachAsked(t tombstones) *refusal {
-	if s.readOnly {
-		return s.unwritable(t.records)
+// writeAsked writes the tombstones that a request asks for: all of them in one batch, or none.
+func (s *Shard) writeAsked(t tombstones) *refusal {
+	if r := s.unwritable(t.records); r != nil {
+		return r
 	}
-	return s.writeEach(t)
+	s.writeEach(t)
+	return nil
 }
 
 // unwritable is why records that a request asks for can't become one batch of the log, nil if they can. The request fails then, and changes nothing but for the

@@ -28,9 +28,7 @@ func TestManyBatches(t *testing.T) {
 	require.Len(t, s.Handle(now, Command{Ticket: 1, Request: commit}).Batches, 1)
 
 	limit, asked = 200, 0
-	remove := kmsg.NewPtrDeleteGroupsRequest()
-	remove.Groups = []string{"g"}
-	fx := s.Handle(now, Command{Ticket: 2, Request: remove})
+	fx := s.MetadataChanged(now, &fakeMetadata{byName: map[string]Topic{}}) // the topic's offsets go with it
 	records := 0
 	for _, b := range fx.Batches {
 		records += len(b.Records)

@@ -54,7 +54,7 @@ func (s *Shard) offsetDelete(c Command, req *kmsg.OffsetDeleteRequest) {
 			answer.refuse(commitTopic{key, nil})
 		}
 	}
-	if r := s.writeEachAsked(gone); r != nil {
+	if r := s.writeAsked(gone); r != nil {
 		refuse(r.code)
 		return
 	}
@@ -127,7 +127,7 @@ func (s *Shard) dropDeletedTopics(old Metadata) {
 			}
 		}
 	}
-	_ = s.writeEach(gone) // as in Kafka, what the log doesn't take stays
+	s.writeEach(gone) // as in Kafka, what the log doesn't take stays
 }
 
 // storedUnder counts the offsets of the partition, the committed one and the pending ones, that are of the topic with this id, or of no known id.
@@ -178,7 +178,7 @@ func (s *Shard) expire() {
 			}
 		}
 	}
-	_ = s.writeEach(gone) // what the log doesn't take is looked at again
+	s.writeEach(gone) // what the log doesn't take is looked at again
 }
 
 // expirationBase is the moment from which a group's offsets age; ok is false while they don't. A base of 0 says: from each one's commit.

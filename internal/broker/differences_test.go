@@ -150,3 +150,29 @@ func TestDifferenceALostAssignmentIsGivenAgain(t *testing.T) {
 		require.Nil(t, second.ask(beat).(*kmsg.ConsumerGroupHeartbeatResponse).Assignment, "that one has arrived")
 	}
 }
+
+func TestDifferenceWhatARefusedWriteLeavesIsListedOnce(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}}))
+	find := kmsg.NewPtrFindCoordinatorRequest()
+	find.CoordinatorKey = "g"
+	cl.ask(find)
+	require.Equal(t, wire.None, simpleCommit(t, cl, "g", 5))
+
+	alter := kmsg.NewPtrIncrementalAlterConfigsRequest()
+	offsets := kmsg.NewIncrementalAlterConfigsRequestResource()
+	offsets.ResourceType, offsets.ResourceName = kmsg.ConfigResourceTypeTopic, "__consumer_offsets"
+	limit := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
+	limit.Name, limit.Value = "max.message.bytes", kmsg.StringPtr("70")
+	offsets.Configs = append(offsets.Configs, limit)
+	alter.Resources = append(alter.Resources, offsets)
+	require.Zero(t, cl.ask(alter).(*kmsg.IncrementalAlterConfigsResponse).Resources[0].ErrorCode)
+
+	require.Equal(t, wire.UnknownServerError, simpleCommit(t, cl, "g", 6))
+	fetch := kmsg.NewPtrOffsetFetchRequest()
+	fetch.Version, fetch.Group = 5, "g"
+	topics := cl.ask(fetch).(*kmsg.OffsetFetchResponse).Topics
+	require.Len(t, topics, 1)
+	require.Len(t, topics[0].Partitions, 1)
+	require.EqualValues(t, 5, topics[0].Partitions[0].Offset)
+}
