@@ -35,11 +35,26 @@ func (g *Group) offsetText(topic string, partition int32, offset int64) string {
 }
 
 // uncommittedText says that there is no committed offset, and whether there can be one.
-func (g *Group) uncommittedText(topic string, partition int32) string {
+func (g *Group) uncommittedText(s GroupState, topic string, partition int32) string {
 	if _, end, ok := g.k.b.LogEnds(topic, partition); ok {
-		return fmt.Sprintf("no committed offset, of a log that ends at %d", end)
+		return fmt.Sprintf("no committed offset, of a log that ends at %d%s", end, unownedText(s, topic, partition))
 	}
 	return "no committed offset" + g.misnamed(topic, partition)
+}
+
+// unownedText says that no member owns a partition, and what they own instead; "" where one does, or there is none.
+func unownedText(s GroupState, topic string, partition int32) string {
+	if len(s.Members) == 0 || s.Type != "consumer" {
+		return ""
+	}
+	var owned []string
+	for _, m := range s.Members {
+		if slices.Contains(m.Owned[topic], partition) {
+			return ""
+		}
+		owned = append(owned, fmt.Sprintf("%s owns %s", memberLabel(m), partitionsText(m.Owned)))
+	}
+	return "; nobody owns it: " + strings.Join(few(owned, "members"), ", ")
 }
 
 func (g *Group) hasCommitted(topic string, partition int32, offset int64) func() (bool, string) {
@@ -50,7 +65,7 @@ func (g *Group) hasCommitted(topic string, partition int32, offset int64) func()
 		}
 		have, ok := committedIn(s, topic, partition)
 		if !ok {
-			return false, g.uncommittedText(topic, partition)
+			return false, g.uncommittedText(s, topic, partition)
 		}
 		return have >= offset, g.offsetText(topic, partition, have)
 	}
@@ -106,7 +121,7 @@ func (g *Group) RequireCommitted(tb testing.TB, topic string, partition int32, o
 		s, _ := g.k.b.GroupState(g.id)
 		have, ok := committedIn(s, topic, partition)
 		if !ok {
-			return false, g.uncommittedText(topic, partition)
+			return false, g.uncommittedText(s, topic, partition)
 		}
 		return have == offset, g.offsetText(topic, partition, have)
 	}), 1))

@@ -28,6 +28,9 @@ func (t *TopicHandle) unwritten() (told []string) {
 	switch n, recent := t.k.b.Requests(broker.RequestQuery{Key: wire.Produce}); {
 	case n > 0:
 		told = append(told, fmt.Sprintf("%d Produce came, for all topics, from %s", n, broker.ClientsOf(recent)))
+		if elsewhere := t.k.b.WrittenInstead(t.name); elsewhere != "" {
+			told = append(told, elsewhere)
+		}
 		if r := t.k.b.RefusedBatches(t.name); r.N > 0 {
 			told = append(told, fmt.Sprintf("of those for %s %s refused, the last one of %q with %s", t.name, wasOrWere(r.N, "batch", "batches"), r.Client, r.Code))
 		}

@@ -89,12 +89,14 @@ func are(n int, thing string) string {
 // named tells whether a member of the group goes by a name.
 func named(s GroupState, name string) bool { return len(broker.MembersCalled(s, name)) > 0 }
 
-// inTheWay is what the test has done that may keep something from happening: what it has stopped, and faults that have acted.
+// inTheWay is what may keep something from happening: what the test has stopped, faults that have acted, and transactions that have not ended.
 func (k *Cluster) inTheWay() []string {
 	if k.b.CheckOpen() != nil {
 		return nil
 	}
-	return append(k.stops(), few(k.b.RulesThatActed(), "faults")...)
+	var open []string
+	k.b.Look(func() { open = k.b.OpenTransactions() })
+	return slices.Concat(k.stops(), few(k.b.RulesThatActed(), "faults"), few(open, "transactions"))
 }
 
 // strayed says which members subscribe to topics that there aren't, a line each. To find out which topics could be meant takes a look at all: it is done for those only
@@ -298,7 +300,11 @@ func (g *Group) instead(c *broker.ClientTrace, out Event) (did string, forThis b
 	case len(c.Groups) > 0:
 		return fmt.Sprintf("has asked for another group: %s%s", g.quoted(c.Groups), closed), false
 	}
-	return fmt.Sprintf("has asked for no group; it sent %s%s", apis(c.Sent), closed), false
+	pattern := ""
+	if c.AllTopics {
+		pattern = "; it asked for all topics: does it wait for one that its pattern matches? " + g.k.b.TopicsText()
+	}
+	return fmt.Sprintf("has asked for no group; it sent %s%s%s", apis(c.Sent), closed, pattern), false
 }
 
 // quoted lists groups, and says which of them could be meant.

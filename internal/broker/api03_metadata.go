@@ -32,6 +32,7 @@ func (r *request) metadata() (answer, error) {
 		resp.AuthorizedOperations = clusterOperations
 	}
 	if req.Topics == nil || r.version == 0 && len(req.Topics) == 0 {
+		r.cluster.strays.add(r.client, allTopics)
 		for _, name := range m.names {
 			resp.Topics = append(resp.Topics, r.describeTopic(m, req, m.topics[name]))
 		}

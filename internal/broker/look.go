@@ -3,9 +3,12 @@ package broker
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
 	"github.com/fakekafka/fakekafka/internal/wire"
+	"github.com/fakekafka/fakekafka/transactions"
 )
 
 // What the test may look at, beside groups (steer.go) and requests (requestlog.go).
@@ -35,6 +38,38 @@ func (c *Cluster) OnlyMarkers(topicName string, index int32, from int64) bool {
 		}
 	}
 	return true
+}
+
+// OpenTransactions says of each transaction that has not ended what it holds up, for messages. On the loop.
+func (c *Cluster) OpenTransactions() (told []string) {
+	now := c.clock.Now()
+	c.txns.each(func(sh *txnShard) {
+		for _, id := range sh.IDs() {
+			d, _ := sh.Describe(id)
+			var in []string
+			offsets := false
+			for _, tp := range d.Partitions {
+				if tp.Topic == offsetsTopic {
+					offsets = true
+				} else if in = append(in, fmt.Sprintf("%s-%d", tp.Topic, tp.Partition)); len(in) == 6 {
+					in[5] = "…"
+					break
+				}
+			}
+			if len(d.Partitions) == 0 || d.State != transactions.Ongoing && d.State != transactions.PrepareCommit && d.State != transactions.PrepareAbort {
+				continue
+			}
+			held := "a group's offsets are pending"
+			if len(in) > 0 {
+				held = "read_committed consumers are given nothing behind it in " + strings.Join(in, ", ")
+				if offsets {
+					held += ", and a group's offsets are pending"
+				}
+			}
+			told = append(told, fmt.Sprintf("transactional.id %q has been %s for %s: %s until it ends", LoggedName(id), d.State, now.Sub(time.UnixMilli(d.StartTimestamp)).Round(time.Millisecond), held))
+		}
+	})
+	return told
 }
 
 // HeldAt tells whether a group stands at a held step. On the loop.

@@ -34,6 +34,30 @@ func NearName(name string, names []string) string {
 	return config.Nearest(name, slices.Values(names))
 }
 
+// WrittenInstead says of a topic without a record which others have one; "" where it has one itself, or none has.
+func (c *Cluster) WrittenInstead(name string) string {
+	m := c.meta.Load()
+	written := func(t *topic) bool {
+		return t != nil && slices.ContainsFunc(t.partitions, func(p *partition) bool {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.log.End() > p.log.LogStart()
+		})
+	}
+	if written(m.topics[name]) {
+		return ""
+	}
+	others := slices.DeleteFunc(slices.Clone(m.names), func(other string) bool { return isInternal(other) || !written(m.topics[other]) })
+	if len(others) == 0 {
+		return ""
+	}
+	names, more := firstNames(others)
+	if NearName(name, others) != "" {
+		more += fmt.Sprintf(" (here it is %q: is one of them misspelled?)", name)
+	}
+	return fmt.Sprintf("records are in other topics: %q%s", names, more)
+}
+
 // needTopic finds a topic, or says which there are.
 func (c *Cluster) needTopic(name string) (*topic, error) {
 	m := c.meta.Load()

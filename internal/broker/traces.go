@@ -16,6 +16,7 @@ type ClientTrace struct {
 	Joins     []string   // groups that it asked to join
 	Groups    []string   // groups that it asked about otherwise: first for their coordinator
 	Unknown   []string   // topics that it asked for and that there aren't
+	AllTopics bool       // it asked for all of them, as clients with a pattern do
 	Connected bool
 }
 
@@ -59,7 +60,11 @@ func (c *Cluster) ClientTraces() []*ClientTrace {
 	}
 	topics := c.meta.Load().topics
 	for _, s := range c.strays.all() {
-		if t := traces[s.client]; t != nil && topics[s.topic] == nil {
+		switch t := traces[s.client]; {
+		case t == nil:
+		case s.topic == allTopics:
+			t.AllTopics = true
+		case topics[s.topic] == nil:
 			t.Unknown = append(t.Unknown, s.topic)
 		}
 	}
@@ -94,8 +99,20 @@ func (c *Cluster) Senders() string {
 	return "no client has sent anything"
 }
 
-// stray is that a client asked for a topic that there wasn't.
+// TopicsText says, for messages, which topics there are.
+func (c *Cluster) TopicsText() string {
+	names, more := firstNames(c.meta.Load().names)
+	if len(names) == 0 {
+		return "there is none at all"
+	}
+	return fmt.Sprintf("there are %q%s", names, more)
+}
+
+// stray is that a client asked for a topic that there wasn't, or for allTopics.
 type stray struct{ client, topic string }
+
+// allTopics is no topic's name.
+const allTopics = ""
 
 // maxStrays bounds what is remembered of it, whatever clients ask for.
 const maxStrays = 64
