@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/fakekafka/fakekafka/assignors"
-	"github.com/fakekafka/fakekafka/groups"
 	"github.com/fakekafka/fakekafka/internal/config"
 	"github.com/fakekafka/fakekafka/internal/wire"
 	"github.com/fakekafka/fakekafka/partitionlog"
@@ -139,18 +138,26 @@ func New(o Options) (*Cluster, error) {
 	return c, nil
 }
 
-func build(o Options) (*Cluster, error) {
+// complete fills in the defaults, or says what is wrong with the options.
+func (o *Options) complete() error {
 	if o.Brokers == 0 {
 		o.Brokers = 1
 	}
 	if o.Brokers < 1 || o.Brokers > 1000 {
-		return nil, fmt.Errorf("brokers: %d is not from 1 to 1000", o.Brokers)
+		return fmt.Errorf("brokers: %d is not from 1 to 1000", o.Brokers)
 	}
 	if len(o.Racks) > 0 && len(o.Racks) != o.Brokers {
-		return nil, fmt.Errorf("racks: %d given for %d brokers; give one for each, the i-th for node i", len(o.Racks), o.Brokers)
+		return fmt.Errorf("racks: %d given for %d brokers; give one for each, the i-th for node i", len(o.Racks), o.Brokers)
 	}
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
+	}
+	_, port, err := splitAddr(o.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %q is not HOST:PORT: %w", o.Listen, err)
+	}
+	if port > 0 && int(port)+o.Brokers-1 > 65535 {
+		return fmt.Errorf("listen: %d brokers from port %d on need ports up to %d", o.Brokers, port, int(port)+o.Brokers-1)
 	}
 	if o.Network == nil {
 		o.Network = tcp{}
@@ -161,12 +168,13 @@ func build(o Options) (*Cluster, error) {
 	if o.Seed == 0 {
 		o.Seed = mathrand.Uint64() | 1
 	}
-	host, port, err := splitAddr(o.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("listen: %q is not HOST:PORT: %w", o.Listen, err)
-	}
-	if port > 0 && int(port)+o.Brokers-1 > 65535 {
-		return nil, fmt.Errorf("listen: %d brokers from port %d on need ports up to %d", o.Brokers, port, int(port)+o.Brokers-1)
+	return nil
+}
+
+// build makes a cluster with its topics. Nothing of it runs yet.
+func build(o Options) (*Cluster, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
 	}
 	c := &Cluster{
 		options: o, seed: o.Seed, network: o.Network, advertise: o.Advertise,
@@ -188,20 +196,15 @@ func build(o Options) (*Cluster, error) {
 	c.id = base64.RawURLEncoding.EncodeToString(id[:])
 	c.nextProducerID.Store(-1)
 
-	perBroker := make(map[int32]map[string]string, o.Brokers)
-	c.nodes = make([]*node, o.Brokers)
-	for i := range c.nodes {
-		n := &node{cluster: c, id: int32(i + 1), conns: map[*conn]struct{}{}, freed: make(chan struct{}, 1), listen: o.Listen}
-		if port > 0 && i > 0 {
-			n.listen = net.JoinHostPort(host, strconv.Itoa(int(port)+i))
-		}
+	c.nodes = newNodes(c)
+	perBroker := make(map[int32]map[string]string, len(c.nodes))
+	for _, n := range c.nodes {
 		perBroker[n.id] = nil
 		if len(o.Racks) > 0 {
-			n.rack = o.Racks[i]
 			perBroker[n.id] = map[string]string{"broker.rack": n.rack}
 		}
-		c.nodes[i] = n
 	}
+	var err error
 	c.config, err = config.New(config.Start{Static: o.Config, PerBroker: perBroker, Listeners: c.listeners, Defaults: defaults(&o)})
 	if err != nil {
 		return nil, err
@@ -236,6 +239,24 @@ func build(o Options) (*Cluster, error) {
 	c.scheduleLogs()
 	c.txns.schedule()
 	return c, nil
+}
+
+// newNodes are the brokers of the options: with a port they listen on that and the following ones.
+func newNodes(c *Cluster) []*node {
+	o := &c.options
+	host, port, _ := splitAddr(o.Listen) // it was checked
+	nodes := make([]*node, o.Brokers)
+	for i := range nodes {
+		n := &node{cluster: c, id: int32(i + 1), conns: map[*conn]struct{}{}, freed: make(chan struct{}, 1), listen: o.Listen}
+		if port > 0 && i > 0 {
+			n.listen = net.JoinHostPort(host, strconv.Itoa(int(port)+i))
+		}
+		if len(o.Racks) > 0 {
+			n.rack = o.Racks[i]
+		}
+		nodes[i] = n
+	}
+	return nodes
 }
 
 // defaultsKind is what the defaults depend on; there are few of them.
@@ -485,24 +506,4 @@ func (c *Cluster) change(edit func(*metadata)) {
 	c.meta.Store(m.seal())
 	c.groups.metadataChanged(c.clock.Now())
 	c.txns.metadataChanged(c.clock.Now())
-}
-
-func newConn(n *node, nc net.Conn, host string) *conn {
-	c := &conn{
-		cluster: n.cluster, node: n, nc: nc, id: n.cluster.connIDs.Add(1), host: host,
-		done: make(chan struct{}), requests: &requestLog{}, standing: &standing{},
-	}
-	c.frames = wire.NewFrameReader(c, n.cluster.derived(n.id).frameLimit)
-	c.touch()
-	return c
-}
-
-// noteRule writes into the history what a rule did to a request.
-func (c *Cluster) noteRule(rule *Rule, r *request, what string) {
-	call := &Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body}
-	e := groups.Event{Kind: EventFault, ClientID: r.client, Cause: call.String() + ": " + what + " (" + rule.Name + ")"}
-	if g := groupsOf(r.body); len(g) == 1 {
-		e.Group = g[0]
-	}
-	c.note(e)
 }

@@ -62,6 +62,16 @@ type conn struct {
 	reason     atomic.Pointer[string]
 }
 
+func newConn(n *node, nc net.Conn, host string) *conn {
+	c := &conn{
+		cluster: n.cluster, node: n, nc: nc, id: n.cluster.connIDs.Add(1), host: host,
+		done: make(chan struct{}), requests: &requestLog{}, standing: &standing{},
+	}
+	c.frames = wire.NewFrameReader(c, n.cluster.derived(n.id).frameLimit)
+	c.touch()
+	return c
+}
+
 type frameOrError struct {
 	frame []byte
 	err   error
@@ -92,6 +102,11 @@ type request struct {
 	frame   []byte   // the whole frame: record bytes of a Produce point into it
 
 	wait time.Duration // the client is over a quota: after the answer nothing is read for so long
+}
+
+// call is the request as rules see it, before it is handled.
+func (r *request) call() *Call {
+	return &Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body}
 }
 
 // answer is what a handler returns: a kmsg.Response, a *wire.FetchResponse, or nil for no answer at all (acks 0).

@@ -83,7 +83,7 @@ const (
 // waitAt keeps the request at a gate. The connection reads one frame ahead meanwhile, so that a client that gives up is noticed.
 func (c *conn) waitAt(g *Gate, r *request, o orphan) error {
 	c.standing.Store(int32(r.key) + 1) // before the gate tells that somebody came, or a wait that looks then finds the client still busy
-	open, leave := g.enter(&Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body}, c.flight)
+	open, leave := g.enter(r.call(), c.flight)
 	defer leave()
 	defer c.standing.Store(0)
 	defer c.rests()()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/fakekafka/fakekafka/groups"
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
@@ -223,7 +224,7 @@ func (c *Cluster) underRules(r *request, fn handler) (answer, error) {
 		return r.run(fn)
 	}
 	w := &walk{
-		c: c, r: r, call: &Call{Key: r.key, Version: r.version, Client: r.client, Broker: r.node.id, Request: r.body},
+		c: c, r: r, call: r.call(),
 		fn: fn, serving: true, left: r.body,
 	}
 	for _, rule := range *list {
@@ -353,4 +354,12 @@ func (c *Cluster) userReply(rule *Rule, call *Call) (resp kmsg.Response) {
 
 func (c *Cluster) userObserve(rule *Rule, call *Call) {
 	c.runUser("Observe of "+rule.Name, func() func() { rule.Action.Observe(call); return nil })
+}
+
+// noteRule writes into the history what a rule did to a request.
+func (c *Cluster) noteRule(rule *Rule, r *request, what string) {
+	c.note(groups.Event{
+		Kind: EventFault, Group: groupOf(r.body), ClientID: r.client,
+		Cause: r.call().String() + ": " + what + " (" + rule.Name + ")",
+	})
 }

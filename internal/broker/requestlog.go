@@ -90,7 +90,7 @@ func LoggedName(name string) string {
 	return fmt.Sprintf("%s… (%d bytes, %016x)", firstBytes(name), len(name), h.Sum64())
 }
 
-// groupOf is the one group that a request names.
+// groupOf is the one group that a request names, "" for none or several. It is asked of every request of a member, and makes no list.
 func groupOf(req kmsg.Request) string {
 	switch req := req.(type) {
 	case *kmsg.JoinGroupRequest:
