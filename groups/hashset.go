@@ -11,8 +11,8 @@ import (
 
 // Kafka's coordinator keeps the partitions of a target in Java's HashSet<Integer>, and the uniform assignor walks them: who has
 // more than a share gives up what comes last. So the order of those sets is visible in assignments, and it is reproduced here.
-// The answers list partitions in that order too. Nothing else in the package depends on an order of partitions. Members are shown to the assignor
-// in a HashMap, whose order decides who has one more than others.
+// The answers list partitions in that order too. Members are shown to the assignor in a HashMap, whose order decides who has one more than others.
+// The tables of offsets have an order of their own (offsets_table.go).
 
 // hashSet is a set as Java orders it: by bucket (number modulo capacity, which is a power of two), and within a bucket as the
 // numbers came.

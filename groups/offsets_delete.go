@@ -33,7 +33,7 @@ func (s *Shard) offsetDelete(c Command, req *kmsg.OffsetDeleteRequest) {
 		checked := commitTopic{key, make([]commitPartition, 0, len(t.Partitions))}
 		for _, p := range t.Partitions {
 			tp := topicPartition{t.Topic, p.Partition}
-			_, committed := g.offsets.committed[tp]
+			_, committed := g.offsets.committed.get(tp)
 			code := errNone
 			switch {
 			case !known || p.Partition < 0 || p.Partition >= topic.Partitions:
@@ -118,33 +118,28 @@ func (s *Shard) dropDeletedTopics(old Metadata) {
 	var gone tombstones
 	for _, id := range s.GroupIDs() {
 		g := s.groups[id]
-		for _, tp := range g.offsets.allKeys() {
-			if topicID, ok := deleted[tp.topic]; ok && g.offsets.storedUnder(tp, topicID) > 0 {
-				for range g.offsets.storedUnder(tp, topicID) {
-					gone.add(offsetTombstone(id, tp))
-				}
+		told := make(map[topicPartition]bool)
+		drop := func(tp topicPartition, v storedOffset) {
+			topicID, ok := deleted[tp.topic]
+			if !ok || v.TopicID != topicID && v.TopicID != (assignors.TopicID{}) {
+				return
+			}
+			gone.add(offsetTombstone(id, tp))
+			if !told[tp] {
+				told[tp] = true
 				gone.tell(Event{Group: id, Kind: EventOffsetsDeleted, Partitions: tp.single(), Cause: fmt.Sprintf("topic %s was deleted", tp.topic)})
+			}
+		}
+		for tp, v := range g.offsets.committed.all() {
+			drop(tp, v)
+		}
+		for _, producer := range g.offsets.producers() {
+			for tp, v := range g.offsets.pending[producer].all() {
+				drop(tp, v)
 			}
 		}
 	}
 	s.writeEach(gone) // as in Kafka, what the log doesn't take stays
-}
-
-// storedUnder counts the offsets of the partition, the committed one and the pending ones, that are of the topic with this id, or of no known id.
-func (o *offsets) storedUnder(tp topicPartition, id assignors.TopicID) int {
-	n := 0
-	count := func(v storedOffset, ok bool) {
-		if ok && (v.TopicID == id || v.TopicID == assignors.TopicID{}) {
-			n++
-		}
-	}
-	v, ok := o.committed[tp]
-	count(v, ok)
-	for _, byPartition := range o.pending {
-		v, ok := byPartition[tp]
-		count(v, ok)
-	}
-	return n
 }
 
 // expire is the clean-up: offsets whose retention is over, and Empty groups that have none left.
@@ -159,13 +154,13 @@ func (s *Shard) expire() {
 		left := len(g.offsets.pending) > 0
 		if can {
 			subscribed := make(map[string]bool)
-			for _, tp := range g.offsets.keys() {
+			for tp, v := range g.offsets.committed.all() {
 				used, ok := subscribed[tp.topic]
 				if !ok {
 					used = g.subscribedTo(tp.topic)
 					subscribed[tp.topic] = used
 				}
-				if v := g.offsets.committed[tp]; used || g.offsets.isPending(tp) || !s.expired(v, base) {
+				if used || g.offsets.isPending(tp) || !s.expired(v, base) {
 					left = true
 					continue
 				}

@@ -90,7 +90,7 @@ func (s *Shard) fetchGroup(asked kmsg.OffsetFetchRequestGroup, version int16, st
 func (s *Shard) fetchAll(have offsets, version int16, stable bool) []kmsg.OffsetFetchResponseGroupTopic {
 	topics := []kmsg.OffsetFetchResponseGroupTopic{}
 	last := ""
-	for _, tp := range have.keys() {
+	for tp := range have.committed.all() {
 		var id assignors.TopicID
 		if version >= 10 {
 			topic, ok := s.meta.Topic(tp.topic)
@@ -117,7 +117,7 @@ func (o offsets) fetch(tp topicPartition, id assignors.TopicID, version int16, s
 	if stable && o.isPending(tp) {
 		return noOffset(tp.partition, errUnstableOffsetCommit)
 	}
-	v, ok := o.committed[tp]
+	v, ok := o.committed.get(tp)
 	if !ok || version >= 10 && v.TopicID != id && v.TopicID != (assignors.TopicID{}) {
 		return noOffset(tp.partition, errNone)
 	}

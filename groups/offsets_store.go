@@ -2,6 +2,7 @@ package groups
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -10,9 +11,11 @@ import (
 
 // offsets are the committed offsets of one group, of either protocol.
 type offsets struct {
-	committed map[topicPartition]storedOffset
+	committed offsetTable[storedOffset]
 	// pending are those of open transactions, by producer.
-	pending map[int64]map[topicPartition]storedOffset
+	pending map[int64]*offsetTable[storedOffset]
+	// open are the partitions that have pending ones, and of how many producers.
+	open offsetTable[int]
 }
 
 type topicPartition struct {
@@ -26,51 +29,31 @@ type storedOffset struct {
 	at int64
 }
 
-func compareTopicPartitions(a, b topicPartition) int {
-	return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.partition, b.partition))
-}
-
-func (o *offsets) empty() bool { return len(o.committed) == 0 && len(o.pending) == 0 }
+func (o *offsets) empty() bool { return o.committed.empty() && len(o.pending) == 0 }
 
 // isPending says whether an open transaction has an offset of the partition.
 func (o *offsets) isPending(tp topicPartition) bool {
-	for _, byPartition := range o.pending {
-		if _, ok := byPartition[tp]; ok {
-			return true
-		}
-	}
-	return false
+	_, ok := o.open.get(tp)
+	return ok
 }
 
-// keys are the partitions with a committed offset, sorted.
-func (o *offsets) keys() []topicPartition {
-	keys := make([]topicPartition, 0, len(o.committed))
-	for tp := range o.committed {
+// allKeys are the partitions with a committed or a pending offset, as Kafka deletes them: the committed ones first.
+func (o *offsets) allKeys() (keys []topicPartition) {
+	for tp := range o.committed.all() {
 		keys = append(keys, tp)
 	}
-	slices.SortFunc(keys, compareTopicPartitions)
-	return keys
-}
-
-// allKeys are the partitions with a committed or a pending offset, sorted.
-func (o *offsets) allKeys() []topicPartition {
-	keys := o.keys()
-	for _, byPartition := range o.pending {
-		for tp := range byPartition {
+	for tp := range o.open.all() {
+		if _, ok := o.committed.get(tp); !ok {
 			keys = append(keys, tp)
 		}
 	}
-	slices.SortFunc(keys, compareTopicPartitions)
-	return slices.Compact(keys)
+	return keys
 }
 
-// producers are those with pending offsets, sorted.
+// producers are those with pending offsets, in the order of Kafka's table.
 func (o *offsets) producers() []int64 {
-	ids := make([]int64, 0, len(o.pending))
-	for id := range o.pending {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	ids := slices.Sorted(maps.Keys(o.pending))
+	slices.SortStableFunc(ids, func(a, b int64) int { return cmp.Compare(storedAt(int32(a^a>>32)), storedAt(int32(b^b>>32))) })
 	return ids
 }
 
@@ -82,24 +65,21 @@ func (o *offsets) list() (committed, pending []CommittedOffset) {
 			Metadata: v.Metadata, CommittedAt: time.UnixMilli(v.Commit), ProducerID: producerID,
 		}
 	}
-	for _, tp := range o.keys() {
-		committed = append(committed, show(tp, o.committed[tp], -1))
+	for tp, v := range o.committed.all() {
+		committed = append(committed, show(tp, v, -1))
 	}
-	for _, id := range o.producers() {
-		for _, tp := range sortedOffsets(o.pending[id]) {
-			pending = append(pending, show(tp, o.pending[id][tp], id))
+	for id, table := range o.pending {
+		for tp, v := range table.all() {
+			pending = append(pending, show(tp, v, id))
 		}
 	}
+	slices.SortFunc(committed, compareOffsets)
+	slices.SortFunc(pending, compareOffsets)
 	return committed, pending
 }
 
-func sortedOffsets(m map[topicPartition]storedOffset) []topicPartition {
-	keys := make([]topicPartition, 0, len(m))
-	for tp := range m {
-		keys = append(keys, tp)
-	}
-	slices.SortFunc(keys, compareTopicPartitions)
-	return keys
+func compareOffsets(a, b CommittedOffset) int {
+	return cmp.Or(cmp.Compare(a.ProducerID, b.ProducerID), cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
 }
 
 // applyOffset applies a record of type 0 or 1 outside a transaction.
@@ -111,7 +91,7 @@ func (s *Shard) applyOffset(offset int64, r Record) {
 	tp := topicPartition{key.Topic, key.Partition}
 	if r.Value == nil {
 		if g := s.groups[key.Group]; g != nil {
-			delete(g.offsets.committed, tp)
+			g.offsets.committed.remove(tp)
 			for _, id := range g.offsets.producers() {
 				s.dropPending(g, id, tp)
 			}
@@ -123,11 +103,7 @@ func (s *Shard) applyOffset(offset int64, r Record) {
 	if err != nil {
 		return
 	}
-	g := s.groupOfOffsets(key.Group)
-	if g.offsets.committed == nil {
-		g.offsets.committed = make(map[topicPartition]storedOffset)
-	}
-	g.offsets.committed[tp] = storedOffset{value, offset}
+	s.groupOfOffsets(key.Group).offsets.committed.set(tp, storedOffset{value, offset})
 }
 
 // applyPending applies a record of a transaction: an offset that counts when the transaction commits.
@@ -145,12 +121,19 @@ func (s *Shard) applyPending(offset, producerID int64, r Record) {
 	}
 	g := s.groupOfOffsets(key.Group)
 	if g.offsets.pending == nil {
-		g.offsets.pending = make(map[int64]map[topicPartition]storedOffset)
+		g.offsets.pending = make(map[int64]*offsetTable[storedOffset])
 	}
-	if g.offsets.pending[producerID] == nil {
-		g.offsets.pending[producerID] = make(map[topicPartition]storedOffset)
+	pending := g.offsets.pending[producerID]
+	if pending == nil {
+		pending = new(offsetTable[storedOffset])
+		g.offsets.pending[producerID] = pending
 	}
-	g.offsets.pending[producerID][topicPartition{key.Topic, key.Partition}] = storedOffset{value, offset}
+	tp := topicPartition{key.Topic, key.Partition}
+	if _, again := pending.get(tp); !again {
+		n, _ := g.offsets.open.get(tp)
+		g.offsets.open.set(tp, n+1)
+	}
+	pending.set(tp, storedOffset{value, offset})
 	if s.open[producerID] == nil {
 		s.open[producerID] = make(map[string]struct{})
 	}
@@ -173,14 +156,27 @@ func (s *Shard) groupOfOffsets(id string) *group {
 
 // dropPending forgets one pending offset.
 func (s *Shard) dropPending(g *group, producerID int64, tp topicPartition) {
-	delete(g.offsets.pending[producerID], tp)
-	if len(g.offsets.pending[producerID]) > 0 {
+	pending := g.offsets.pending[producerID]
+	if _, ok := pending.get(tp); ok {
+		pending.remove(tp)
+		g.offsets.close(tp)
+	}
+	if !pending.empty() {
 		return
 	}
 	delete(g.offsets.pending, producerID)
 	delete(s.open[producerID], g.id)
 	if len(s.open[producerID]) == 0 {
 		delete(s.open, producerID)
+	}
+}
+
+// close takes one producer's away from the pending ones of a partition.
+func (o *offsets) close(tp topicPartition) {
+	if n, _ := o.open.get(tp); n > 1 {
+		o.open.set(tp, n-1)
+	} else {
+		o.open.remove(tp)
 	}
 }
 
@@ -194,18 +190,14 @@ func (s *Shard) endTransaction(producerID int64, commit bool) {
 	slices.Sort(ids)
 	for _, id := range ids {
 		g := s.groups[id]
-		pending := g.offsets.pending[producerID]
-		for _, tp := range sortedOffsets(pending) {
-			v := pending[tp]
-			switch old, ok := g.offsets.committed[tp]; {
+		for tp, v := range g.offsets.pending[producerID].all() {
+			g.offsets.close(tp)
+			switch old, ok := g.offsets.committed.get(tp); {
 			case !commit:
 				s.emit(Event{Group: id, Kind: EventOffsetsAborted, Partitions: tp.single(), Offset: v.Offset, Cause: "its transaction was aborted"})
 			case ok && old.at > v.at:
 			default:
-				if g.offsets.committed == nil {
-					g.offsets.committed = make(map[topicPartition]storedOffset)
-				}
-				g.offsets.committed[tp] = v
+				g.offsets.committed.set(tp, v)
 				s.emit(Event{Group: id, Kind: EventCommitted, Partitions: tp.single(), Offset: v.Offset, Cause: "its transaction was committed"})
 			}
 		}

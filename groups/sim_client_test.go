@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -176,7 +177,9 @@ func sortedOwned(owned map[topicPartition]bool) []topicPartition {
 	for tp := range owned {
 		keys = append(keys, tp)
 	}
-	slices.SortFunc(keys, compareTopicPartitions)
+	slices.SortFunc(keys, func(a, b topicPartition) int {
+		return cmp.Or(cmp.Compare(a.topic, b.topic), cmp.Compare(a.partition, b.partition))
+	})
 	return keys
 }
 

@@ -96,7 +96,7 @@ func (s *Shard) Epoch(id string) (epoch int32, ok bool) {
 func (s *Shard) Committed(id, topic string, partition int32) (offset int64, ok bool) {
 	if g := s.groups[id]; g != nil {
 		var v storedOffset
-		v, ok = g.offsets.committed[topicPartition{topic, partition}]
+		v, ok = g.offsets.committed.get(topicPartition{topic, partition})
 		return v.Offset, ok
 	}
 	return 0, false
