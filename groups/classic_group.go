@@ -293,7 +293,9 @@ func (s *Shard) removeMember(g *group, m *classicMember) {
 		return joinError(req, "", errUnknownMemberID)
 	})
 	delete(c.members, m.id)
-	c.order = slices.DeleteFunc(c.order, func(o *classicMember) bool { return o == m })
+	if i := slices.Index(c.order, m); i >= 0 {
+		c.order = slices.Delete(c.order, i, i+1)
+	}
 	if m.instanceID != nil && c.static[*m.instanceID] == m.id {
 		delete(c.static, *m.instanceID)
 	}

@@ -342,6 +342,7 @@ func (s *Shard) leaveConsumerGroup(group *group, members []kmsg.LeaveGroupReques
 	g := group.consumer
 	codes := make([]int16, len(members))
 	var leaving []*consumerMember
+	named := make(map[*consumerMember]bool, len(members))
 	for i, entry := range members {
 		m := g.members[entry.MemberID]
 		if entry.InstanceID != nil {
@@ -355,7 +356,8 @@ func (s *Shard) leaveConsumerGroup(group *group, members []kmsg.LeaveGroupReques
 			codes[i] = errUnknownMemberID
 			continue
 		}
-		if !slices.Contains(leaving, m) {
+		if !named[m] {
+			named[m] = true
 			leaving = append(leaving, m)
 		}
 	}

@@ -37,10 +37,9 @@ func (s *Shard) removal(group *group, members []*consumerMember, kind EventKind,
 		return tx
 	}
 	expressions := make(map[string]struct{})
-	names := make([]string, len(members))
-	for i, m := range members {
+	names := listed(firstOf(members, nameOf))
+	for _, m := range members {
 		expressions[m.regex] = struct{}{}
-		names[i] = nameOf(m)
 		tx.removeMember(m.id)
 	}
 	for _, expression := range sortedNames(expressions) {
@@ -49,7 +48,7 @@ func (s *Shard) removal(group *group, members []*consumerMember, kind EventKind,
 		}
 	}
 	tx.onDone = append(tx.onDone, noteRemoved)
-	s.maybeBump(tx, g, true, fmt.Sprintf("%s: %s", strings.Join(names, ", "), cause))
+	s.maybeBump(tx, g, true, fmt.Sprintf("%s: %s", names, cause))
 	if g.empty() {
 		tx.onDone = append(tx.onDone, func() {
 			s.emit(Event{Group: g.id, Kind: EventEmpty, Epoch: g.groupEpoch, Cause: "the last member is gone"})

@@ -178,16 +178,21 @@ func (s *Shard) resolveRegexes(g *consumerGroup) {
 	_ = tx.commitOwn() // else a later heartbeat asks for it again
 }
 
-func subscriptionText(m *consumerMember) string {
+// firstOf is how the first of many are called, and how many more there are.
+func firstOf[T any](many []T, call func(T) string) []string {
 	const most = 20
 	var names []string
-	for _, name := range m.names[:min(len(m.names), most)] {
-		names = append(names, cut(name))
+	for _, one := range many[:min(len(many), most)] {
+		names = append(names, call(one))
 	}
-	if more := len(m.names) - most; more > 0 {
+	if more := len(many) - most; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	text := listed(names)
+	return names
+}
+
+func subscriptionText(m *consumerMember) string {
+	text := listed(firstOf(m.names, cut))
 	if m.regex != "" {
 		if len(m.names) == 0 {
 			return "/" + cut(m.regex) + "/"
