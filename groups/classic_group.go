@@ -149,15 +149,21 @@ func (s *Shard) discardClassic(g *group) {
 }
 
 func (s *Shard) stopClassicTimers(c *classicGroup) {
-	s.stopTimer(&c.joinTimer)
-	s.stopTimer(&c.syncTimer)
-	s.stopTimer(&c.secondRound)
-	for _, m := range c.order {
-		s.stopTimer(&m.session)
-	}
-	for _, t := range c.pending {
+	for _, t := range c.timers() {
 		s.stopTimer(t)
 	}
+}
+
+// timers are all of a classic group and its members.
+func (c *classicGroup) timers() []*timer {
+	out := []*timer{&c.joinTimer, &c.syncTimer, &c.secondRound}
+	for _, m := range c.order {
+		out = append(out, &m.session)
+	}
+	for _, id := range sortedNames(c.pending) {
+		out = append(out, c.pending[id])
+	}
+	return out
 }
 
 // become moves the group to another state.
@@ -282,6 +288,22 @@ func (s *Shard) answerJoin(c *classicGroup, m *classicMember, answer func(*kmsg.
 	m.join = nil
 	c.joining--
 	s.reply(p.ticket, answer(p.req))
+}
+
+// refuseSync refuses a parked sync, if there is one.
+func (s *Shard) refuseSync(m *classicMember, code int16) {
+	if p := m.sync; p != nil {
+		m.sync = nil
+		s.reply(p.ticket, syncError(p.req, code))
+	}
+}
+
+// turnAway refuses all joins and syncs that wait.
+func (s *Shard) turnAway(c *classicGroup, code int16) {
+	for _, m := range c.order {
+		s.answerJoin(c, m, func(req *kmsg.JoinGroupRequest) *kmsg.JoinGroupResponse { return joinError(req, m.id, code) })
+		s.refuseSync(m, code)
+	}
 }
 
 // removeMember takes a member out: its timer stops, its parked join is answered UNKNOWN_MEMBER_ID without an id. Its parked sync is

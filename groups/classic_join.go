@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -228,11 +229,7 @@ func claimed(req *kmsg.JoinGroupRequest) map[string][]int32 {
 	if req.ProtocolType != consumerProtocolType || len(req.Protocols) == 0 {
 		return nil
 	}
-	sub, err := readSubscription(req.Protocols[0].Metadata)
-	if err != nil || len(sub.Owned) == 0 {
-		return nil
-	}
-	return byTopic(sub.Owned)
+	return ownedPartitions(req.Protocols[0].Metadata)
 }
 
 // update replaces a member's protocols and timeouts.
@@ -250,10 +247,7 @@ func (s *Shard) replaceStatic(g *group, c Command, req *kmsg.JoinGroupRequest, m
 	s.answerJoin(group, m, func(parked *kmsg.JoinGroupRequest) *kmsg.JoinGroupResponse {
 		return joinError(parked, old, errFencedInstanceID)
 	})
-	if m.sync != nil {
-		s.reply(m.sync.ticket, syncError(m.sync.req, errFencedInstanceID))
-		m.sync = nil
-	}
+	s.refuseSync(m, errFencedInstanceID)
 	s.stopTimer(&m.session)
 
 	// Client id and host of the first client are kept, as is the assignment.
@@ -352,16 +346,12 @@ func joinedProtocol(name string) *string {
 	return &name
 }
 
-// named is how causes name a member: as a test would.
-func (m *classicMember) named() string {
-	name := m.id
-	switch {
-	case m.instanceID != nil && *m.instanceID != "":
-		name = *m.instanceID
-	case m.clientID != "":
-		name = m.clientID
-	}
-	return cut(name)
+// named is how causes name the member.
+func (m *classicMember) named() string { return calledInCauses(m.id, m.instanceID, m.clientID) }
+
+// calledInCauses is what a cause calls a member, of either protocol: as a test would.
+func calledInCauses(id string, instanceID *string, clientID string) string {
+	return cut(cmp.Or(text(instanceID), clientID, id))
 }
 
 // cut is a name as a cause tells it, which is kept with the history: a client may make up one of 32 KiB. It ends with a whole character.

@@ -3,8 +3,6 @@ package groups
 import (
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"github.com/fakekafka/fakekafka/internal/records"
 )
 
@@ -114,15 +112,7 @@ func (s *Shard) classicLoaded(g *group) {
 func (s *Shard) classicUnload(g *group) {
 	c := g.classic
 	s.become(c, classicDead)
-	for _, m := range c.order {
-		s.answerJoin(c, m, func(req *kmsg.JoinGroupRequest) *kmsg.JoinGroupResponse {
-			return joinError(req, m.id, errNotCoordinator)
-		})
-		if m.sync != nil {
-			s.reply(m.sync.ticket, syncError(m.sync.req, errNotCoordinator))
-			m.sync = nil
-		}
-	}
+	s.turnAway(c, errNotCoordinator)
 }
 
 // groupRecord is the group as it stands, with the assignments by member id.

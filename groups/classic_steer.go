@@ -12,10 +12,7 @@ func (s *Shard) evictClassic(g *group, memberID, cause string) error {
 		return err
 	}
 	s.emit(m.event(g, EventEvicted).because("%s", cause))
-	if m.sync != nil {
-		s.reply(m.sync.ticket, syncError(m.sync.req, errUnknownMemberID))
-		m.sync = nil
-	}
+	s.refuseSync(m, errUnknownMemberID)
 	s.removeAndUpdate(g, m, m.named()+" was evicted")
 	return nil
 }

@@ -122,15 +122,14 @@ func (s *Shard) answerSyncs(g *group, code int16) {
 		if m.sync == nil || code == errNone && s.waitsForSecondRound(c, m) {
 			continue
 		}
-		p := m.sync
-		m.sync = nil
-		if code == errNone {
+		if p := m.sync; code == errNone {
+			m.sync = nil
 			s.answerAssignment(g, m, p.ticket, p.req)
 		} else {
 			if code == errRebalanceInProgress {
 				s.emit(m.event(g, EventToldToRebalance).because("in the answer of its SyncGroup"))
 			}
-			s.reply(p.ticket, syncError(p.req, code))
+			s.refuseSync(m, code)
 		}
 		s.renewSession(m)
 	}

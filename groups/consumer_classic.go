@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -168,7 +169,7 @@ func (s *Shard) classicJoins(b *beat, group *group, req *kmsg.JoinGroupRequest) 
 		}
 		attributes.assignor = m.assignor
 		if m.regex != "" {
-			b.cause = fmt.Sprintf("%s joined with the classic protocol, without its expression /%s/", nameOf(m), cut(m.regex))
+			b.cause = fmt.Sprintf("%s joined with the classic protocol, without its expression /%s/", m.named(), cut(m.regex))
 		}
 	}
 	switch {
@@ -284,7 +285,7 @@ func (s *Shard) classicAssignment(c *records.ClassicMember, assigned ownership) 
 		a.Version = int16(binary.BigEndian.Uint16(c.Protocols[0].Metadata))
 	}
 	parts := s.describedTopics(assigned.partitions())
-	slices.SortFunc(parts, func(x, y describedTopic) int { return compareNames(x.name, y.name) })
+	slices.SortFunc(parts, func(x, y describedTopic) int { return strings.Compare(x.name, y.name) })
 	for _, t := range parts {
 		at := kmsg.NewConsumerMemberAssignmentTopic()
 		at.Topic, at.Partitions = t.name, t.parts

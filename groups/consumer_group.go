@@ -121,8 +121,6 @@ func newConsumerGroup(id string) *consumerGroup {
 	}
 }
 
-func (g *consumerGroup) epoch() int32 { return g.groupEpoch }
-
 func (g *consumerGroup) empty() bool { return len(g.members) == 0 }
 
 // stateName is the group's state as Kafka says it; it is derived, never stored.
@@ -235,12 +233,10 @@ func (g *consumerGroup) instanceOf(instanceID, member string) (*consumerMember, 
 
 func (m *consumerMember) usesClassic() bool { return m.classic != nil }
 
-func (m *consumerMember) instance() string {
-	if m.instanceID == nil {
-		return ""
-	}
-	return *m.instanceID
-}
+func (m *consumerMember) instance() string { return text(m.instanceID) }
+
+// named is how causes name the member.
+func (m *consumerMember) named() string { return calledInCauses(m.id, m.instanceID, m.clientID) }
 
 func (a memberAttributes) equal(b memberAttributes) bool {
 	return equalStrings(a.instanceID, b.instanceID) && equalStrings(a.rackID, b.rackID) &&

@@ -84,18 +84,6 @@ func checkMemberEpoch(m *consumerMember, received int32, b *beat) *refusal {
 		"the group coordinator (%d). The member must abandon all its partitions and rejoin.", received, m.epoch)
 }
 
-// contains says whether every partition of the set is in o.
-func (o ownership) contains(set partitionSet) bool {
-	for topic, parts := range set {
-		for _, p := range parts {
-			if !o.has(topic, p) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // fencedByTest answers a member that Shard.Fence named.
 func (s *Shard) fencedByTest(m *consumerMember) *refusal {
 	m.fenced = false

@@ -57,8 +57,7 @@ func (s *Shard) applyConsumerRecord(kind int16, r Record) {
 		return
 	}
 	if g == nil {
-		g = &group{id: id}
-		s.groups[id] = g
+		g = s.addGroup(id)
 	}
 	c := g.consumer
 	if c == nil {

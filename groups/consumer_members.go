@@ -37,7 +37,7 @@ func (s *Shard) removal(group *group, members []*consumerMember, kind EventKind,
 		return tx
 	}
 	expressions := make(map[string]struct{})
-	names := listed(firstOf(members, nameOf))
+	names := listed(firstOf(members, (*consumerMember).named))
 	for _, m := range members {
 		expressions[m.regex] = struct{}{}
 		tx.removeMember(m.id)
@@ -111,18 +111,6 @@ func (s *Shard) noteRefusal(group, member string, c Client, r *refusal) {
 	s.emit(Event{Group: group, Kind: kind, Member: member, ClientID: c.ID, Cause: cause})
 }
 
-// nameOf is what a member is called in causes.
-func nameOf(m *consumerMember) string {
-	name := m.id
-	switch {
-	case m.instanceID != nil:
-		name = *m.instanceID
-	case m.clientID != "":
-		name = m.clientID
-	}
-	return cut(name)
-}
-
 // newMemberID is a random uuid in the 22 characters of base64url, as Kafka makes one.
 func (s *Shard) newMemberID() string {
 	var b [16]byte
@@ -136,23 +124,6 @@ func (s *Shard) newMemberID() string {
 	}
 	return id
 }
-
-// without are the partitions of o that p doesn't have at the same epoch.
-func (o ownership) without(p ownership) ownership {
-	var out ownership
-	for _, t := range o {
-		var parts, epochs []int32
-		for i, n := range t.parts {
-			if e, ok := p.epochOf(t.topic, n); !ok || e != t.epochs[i] {
-				parts, epochs = append(parts, n), append(epochs, t.epochs[i])
-			}
-		}
-		out.add(t.topic, parts, epochs)
-	}
-	return out
-}
-
-func compareNames(a, b string) int { return strings.Compare(a, b) }
 
 // named are the partitions by topic name; of a topic that is gone it says so.
 func (s *Shard) named(o ownership) map[string][]int32 {

@@ -47,9 +47,9 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 	switch {
 	case cause != "":
 	case isNew:
-		cause = fmt.Sprintf("%s joined", nameOf(m))
+		cause = fmt.Sprintf("%s joined", m.named())
 	case namesChanged || regex.bumps:
-		cause = fmt.Sprintf("%s changed its subscription to %s", nameOf(m), subscriptionText(m))
+		cause = fmt.Sprintf("%s changed its subscription to %s", m.named(), subscriptionText(m))
 	}
 	b.tx.onDone = append(b.tx.onDone, func() {
 		switch {

@@ -206,10 +206,6 @@ func (s *Shard) holdBeat(g *consumerGroup, m *consumerMember, b *beat) bool {
 	if !g.settled(m) && m.state != memberUnreleased {
 		return false
 	}
-	s.releaseMember(m) // of an earlier connection
-	if m.state == memberUnreleased {
-		s.awaitRelease(g, m, true)
-	}
 	interval, set := s.heartbeatInterval(g.id)
 	if !set {
 		interval = promptIntervalOf(b.client)
@@ -219,13 +215,7 @@ func (s *Shard) holdBeat(g *consumerGroup, m *consumerMember, b *beat) bool {
 		limit = interval - min(holdMargin, interval/2)
 	}
 	limit = min(limit, m.timeout/3) // its session goes on meanwhile
-	letGo := func() {
-		m.held = nil
-		s.awaitRelease(g, m, false)
-	}
-	m.held = s.holdReply(b.ticket, g.id, m.id, limit,
-		func() { letGo(); b.hold() },
-		func() { letGo(); b.refuse(&refusal{code: errNotCoordinator}) })
+	s.holdMember(g, m, b.ticket, limit, b.hold, func() { b.refuse(&refusal{code: errNotCoordinator}) })
 	return true
 }
 
@@ -238,21 +228,27 @@ func (s *Shard) holdClassicBeat(g *consumerGroup, m *consumerMember, c Command, 
 	if limit <= 0 {
 		return false
 	}
-	s.releaseMember(m) // of an earlier connection
+	s.holdMember(g, m, c.Ticket, limit,
+		func() { s.heartbeatAgain(c, req) },
+		func() { s.reply(c.Ticket, heartbeatAnswer(req, errNotCoordinator)) })
+	return true
+}
+
+// holdMember lets the member's heartbeat wait, and its earlier one, of another connection, no longer. again handles it when there is news or the time is over, refuse
+// answers it when the coordinator moves away.
+func (s *Shard) holdMember(g *consumerGroup, m *consumerMember, t Ticket, limit time.Duration, again, refuse func()) {
+	s.releaseMember(m)
 	if m.state == memberUnreleased {
 		s.awaitRelease(g, m, true)
 	}
-	letGo := func() {
-		m.held = nil
-		s.awaitRelease(g, m, false)
+	letGo := func(then func()) func() {
+		return func() {
+			m.held = nil
+			s.awaitRelease(g, m, false)
+			then()
+		}
 	}
-	again := func() {
-		letGo()
-		s.heartbeatAgain(c, req)
-	}
-	m.held = s.holdReply(c.Ticket, g.id, m.id, limit, again,
-		func() { letGo(); s.reply(c.Ticket, heartbeatAnswer(req, errNotCoordinator)) })
-	return true
+	m.held = s.holdReply(t, g.id, m.id, limit, letGo(again), letGo(refuse))
 }
 
 // answerLost tells that the answer which brought the member its assignment didn't arrive: the member comes by another connection, and said nothing more by that one.

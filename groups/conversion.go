@@ -42,7 +42,7 @@ func (s *Shard) upgrade(tx *consumerTx, g *group) (*consumerGroup, *refusal) {
 	case len(c.members) > s.cfg.ConsumerMaxSize:
 		return nil, cannot("the group size exceeds the consumer group maximum size.")
 	}
-	s.turnAway(c) // as Kafka does even if nothing comes of the upgrade
+	s.turnAway(c, errRebalanceInProgress) // as Kafka does even if nothing comes of the upgrade
 	members, r := s.upgradedMembers(c, cannot)
 	if r != nil {
 		return nil, r
@@ -73,19 +73,6 @@ func (s *Shard) upgrade(tx *consumerTx, g *group) (*consumerGroup, *refusal) {
 		}
 	})
 	return upgraded, nil
-}
-
-// turnAway tells those who wait in a classic group to rebalance.
-func (s *Shard) turnAway(c *classicGroup) {
-	for _, m := range c.order {
-		s.answerJoin(c, m, func(req *kmsg.JoinGroupRequest) *kmsg.JoinGroupResponse {
-			return joinError(req, m.id, errRebalanceInProgress)
-		})
-		if m.sync != nil {
-			s.reply(m.sync.ticket, syncError(m.sync.req, errRebalanceInProgress))
-			m.sync = nil
-		}
-	}
 }
 
 // endClassic writes the end of a classic group.
@@ -123,18 +110,6 @@ func (s *Shard) endClassic(tx *consumerTx, g *group, cause string) {
 			}
 		}
 	})
-}
-
-// timers are all of a classic group and its members.
-func (c *classicGroup) timers() []*timer {
-	out := []*timer{&c.joinTimer, &c.syncTimer, &c.secondRound}
-	for _, m := range c.order {
-		out = append(out, &m.session)
-	}
-	for _, id := range sortedNames(c.pending) {
-		out = append(out, c.pending[id])
-	}
-	return out
 }
 
 // upgradedMember is a classic member as the consumer group takes it over.
@@ -381,7 +356,7 @@ func (s *Shard) downgradeForStatic(b *beat, group *group, m *consumerMember, att
 		b.tx.put(records.TypeConsumerRegex, regex.dropped, nil)
 		dropped = append(dropped, regex.dropped)
 	}
-	s.maybeBump(b.tx, g, namesChanged || regex.bumps || b.cause != "", nameOf(m)+" joined with the classic protocol")
+	s.maybeBump(b.tx, g, namesChanged || regex.bumps || b.cause != "", m.named()+" joined with the classic protocol")
 	rebalance := g.assignmentEpoch < g.groupEpoch
 	if !rebalance {
 		next, ok := reconcile(m.memberAssignment, s.reconciliationOf(g, m, b))

@@ -2,6 +2,7 @@ package groups
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -45,12 +46,7 @@ func (s *Shard) Unpark(now time.Time, t Ticket) Effects {
 }
 
 func (s *Shard) unloadHeld() {
-	tickets := make([]Ticket, 0, len(s.held))
-	for t := range s.held {
-		tickets = append(tickets, t)
-	}
-	slices.Sort(tickets)
-	for _, t := range tickets {
+	for _, t := range slices.Sorted(maps.Keys(s.held)) {
 		h := s.held[t]
 		delete(s.held, t)
 		s.stopTimer(&h.timer)

@@ -58,6 +58,33 @@ func (o ownership) equal(p ownership) bool {
 	})
 }
 
+// contains says whether every partition of the set is in o.
+func (o ownership) contains(set partitionSet) bool {
+	for topic, parts := range set {
+		for _, p := range parts {
+			if !o.has(topic, p) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// without are the partitions of o that p doesn't have at the same epoch.
+func (o ownership) without(p ownership) ownership {
+	var out ownership
+	for _, t := range o {
+		var parts, epochs []int32
+		for i, n := range t.parts {
+			if e, ok := p.epochOf(t.topic, n); !ok || e != t.epochs[i] {
+				parts, epochs = append(parts, n), append(epochs, t.epochs[i])
+			}
+		}
+		out.add(t.topic, parts, epochs)
+	}
+	return out
+}
+
 // each calls f for every partition, in order.
 func (o ownership) each(f func(topic assignors.TopicID, partition, epoch int32)) {
 	for _, t := range o {

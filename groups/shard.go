@@ -239,12 +239,7 @@ func (s *Shard) MetadataChanged(now time.Time, m Metadata) Effects {
 
 // GroupIDs are the groups of the shard, ascending.
 func (s *Shard) GroupIDs() []string {
-	ids := make([]string, 0, len(s.groups))
-	for id := range s.groups {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
+	return sortedNames(s.groups)
 }
 
 // epoch is a classic group's generation or a consumer group's epoch.
@@ -253,7 +248,7 @@ func (g *group) epoch() int32 {
 	case g.classic != nil:
 		return g.classic.generation
 	case g.consumer != nil:
-		return g.consumer.epoch()
+		return g.consumer.groupEpoch
 	}
 	return 0
 }
