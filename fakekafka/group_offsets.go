@@ -103,7 +103,7 @@ func (g *Group) commits() (sent int) {
 // unmetCommit is unmet of what commits would have met.
 func (g *Group) unmetCommit(err error) error {
 	if err != nil {
-		err = fmt.Errorf("%w%s", err, lines(g.uncommitted()))
+		err = fmt.Errorf("%w%s", err, lines(append(g.uncommitted(), g.unwritten()...)))
 	}
 	return g.unmet(err, 1)
 }
@@ -191,7 +191,11 @@ func (g *Group) lag() (n int64, saw string, ok bool) {
 			if at[k] >= 0 {
 				committed = fmt.Sprintf("committed %d", at[k])
 			}
-			lines = append(lines, fmt.Sprintf("%s-%d: %d (%s, end %d%s)", k.topic, k.p, d, committed, end, owners[k]))
+			behind := ""
+			if stable, _ := g.k.b.LastStable(k.topic, k.p); stable < end {
+				behind = fmt.Sprintf(", for read_committed consumers %d", stable)
+			}
+			lines = append(lines, fmt.Sprintf("%s-%d: %d (%s, end %d%s%s)", k.topic, k.p, d, committed, end, behind, owners[k]))
 		}
 	}
 	if len(lines) == 0 {

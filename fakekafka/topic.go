@@ -312,8 +312,12 @@ func (t *TopicHandle) AwaitRecords(tb testing.TB, e Expectation) {
 // RequireRecords fails the test, with a diff, unless the topic holds the wanted records now, among those that no earlier call has seen.
 func (t *TopicHandle) RequireRecords(tb testing.TB, e Expectation) {
 	tb.Helper()
-	if ok, saw, _ := t.hasRecords(e); !ok {
-		tb.Fatalf("fakekafka: wanted %s; there was:\n%s%s%s", t.wanted(e), saw(), t.passedOver(e), t.matchedLoosely())
+	if ok, saw, never := t.hasRecords(e); !ok {
+		why := t.passedOver(e) + t.matchedLoosely()
+		if !never {
+			why += lines(t.unwritten())
+		}
+		tb.Fatalf("fakekafka: wanted %s; there was:\n%s%s", t.wanted(e), saw(), why)
 	}
 	t.logLoose(tb)
 }

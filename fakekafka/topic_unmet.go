@@ -2,6 +2,7 @@ package fakekafka
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,26 +14,15 @@ import (
 
 // unwritten says why records may not have come, a line each: who asked for a topic that there isn't, that nobody produced, and what the test did.
 func (t *TopicHandle) unwritten() (told []string) {
-	n := 0
-	for _, c := range t.k.b.ClientTraces() {
-		if len(c.Unknown) == 0 {
-			continue
-		}
-		if n++; n <= mostTold {
-			if topics := t.k.missing(c.Unknown); topics != "" {
-				told = append(told, fmt.Sprintf("client %q asked for %s", c.Client, topics))
-			}
-		}
-	}
-	told = fewOf(told, n, "clients")
+	told = t.k.unknown(nil)
 	switch n, recent := t.k.b.Requests(broker.RequestQuery{Key: wire.Produce}); {
 	case n > 0:
 		told = append(told, fmt.Sprintf("%d Produce came, for all topics, from %s", n, broker.ClientsOf(recent)))
+		if r := t.k.b.RefusedBatches()[t.name]; r.N > 0 {
+			told = append(told, refusedText(t.name, r))
+		}
 		if elsewhere := t.k.b.WrittenInstead(t.name); elsewhere != "" {
 			told = append(told, elsewhere)
-		}
-		if r := t.k.b.RefusedBatches(t.name); r.N > 0 {
-			told = append(told, fmt.Sprintf("of those for %s %s refused, the last one of %q with %s", t.name, wasOrWere(r.N, "batch", "batches"), r.Client, r.Code))
 		}
 	default:
 		told = append(told, "no client has sent a Produce; "+t.k.b.Senders())
@@ -40,11 +30,68 @@ func (t *TopicHandle) unwritten() (told []string) {
 	return append(told, t.k.inTheWay()...)
 }
 
-func wasOrWere(n int, one, several string) string {
-	if n == 1 {
-		return "1 " + one + " was"
+// unknown says who asked for topics that there aren't, a line each, without those that are told of elsewhere.
+func (k *Cluster) unknown(told map[string]bool) (lines []string) {
+	n := 0
+	for _, c := range k.b.ClientTraces() {
+		topics := slices.DeleteFunc(c.Unknown, func(topic string) bool { return told[topic] })
+		if len(topics) == 0 {
+			continue
+		}
+		if n++; n > mostTold {
+			continue
+		}
+		if missing := k.missing(topics); missing != "" {
+			lines = append(lines, fmt.Sprintf("client %q asked for %s", c.Client, missing))
+		}
 	}
-	return fmt.Sprintf("%d %s were", n, several)
+	return fewOf(lines, n, "clients")
+}
+
+// unwritten says what may keep the members of a group from writing what they make of its records, a line each: a topic that there isn't, refused batches; and where
+// nobody has produced to.
+func (g *Group) unwritten() []string {
+	s := g.State()
+	if len(s.Members) == 0 || g.k.b.CheckOpen() != nil { // without members, what became of clients says more
+		return nil
+	}
+	reads := map[string]bool{}
+	for _, m := range s.Members {
+		for _, topic := range m.Subscribed {
+			reads[topic] = true
+		}
+		for topic := range m.Owned {
+			reads[topic] = true
+		}
+	}
+	told := g.k.unknown(reads)
+	var refused []string
+	batches := g.k.b.RefusedBatches()
+	for _, topic := range slices.Sorted(maps.Keys(batches)) {
+		refused = append(refused, refusedText(topic, batches[topic]))
+	}
+	told = append(told, few(refused, "topics")...)
+	empty := slices.DeleteFunc(g.k.b.Unproduced(), func(topic string) bool { return reads[topic] })
+	switch more := len(empty) - mostMissing; {
+	case more > 0:
+		told = append(told, fmt.Sprintf("nobody has produced to the topics %q, and to %d more", empty[:mostMissing], more))
+	case len(empty) == 1:
+		told = append(told, fmt.Sprintf("nobody has produced to the topic %q", empty[0]))
+	case len(empty) > 0:
+		told = append(told, fmt.Sprintf("nobody has produced to the topics %q", empty))
+	}
+	return told
+}
+
+func refusedText(topic string, r broker.RefusedBatches) string {
+	return fmt.Sprintf("of the batches for topic %s %s refused, the last one of %q with %s", topic, wasOrWere(r.N), r.Client, r.Code)
+}
+
+func wasOrWere(n int) string {
+	if n == 1 {
+		return "1 was"
+	}
+	return fmt.Sprintf("%d were", n)
 }
 
 // matchable are all records of the topic, whatever the handle leaves out, and those of them that no call has matched.

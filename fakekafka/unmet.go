@@ -89,14 +89,15 @@ func are(n int, thing string) string {
 // named tells whether a member of the group goes by a name.
 func named(s GroupState, name string) bool { return len(broker.MembersCalled(s, name)) > 0 }
 
-// inTheWay is what may keep something from happening: what the test has stopped, faults that have acted, and transactions that have not ended.
+// inTheWay is what may keep something from happening: what the test has stopped, faults that have acted, transactions that have not ended, and topics that a slip of
+// the pen has made.
 func (k *Cluster) inTheWay() []string {
 	if k.b.CheckOpen() != nil {
 		return nil
 	}
 	var open []string
 	k.b.Look(func() { open = k.b.OpenTransactions() })
-	return slices.Concat(k.stops(), few(k.b.RulesThatActed(), "faults"), few(open, "transactions"))
+	return slices.Concat(k.stops(), few(k.b.RulesThatActed(), "faults"), few(open, "transactions"), few(k.b.Misspelled(), "topics"))
 }
 
 // strayed says which members subscribe to topics that there aren't, a line each. To find out which topics could be meant takes a look at all: it is done for those only

@@ -89,6 +89,9 @@ func (s *Shard) Loaded() Effects {
 	return s.end()
 }
 
+// Has tells whether there is a transactional id.
+func (s *Shard) Has(id string) bool { return s.entries[id] != nil }
+
 // IDs are the transactional ids, ascending.
 func (s *Shard) IDs() []string { return slices.Sorted(maps.Keys(s.entries)) }
 

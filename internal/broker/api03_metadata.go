@@ -75,7 +75,7 @@ func (r *request) metadata() (answer, error) {
 	}
 	if len(create) > 0 {
 		// Kafka answers before the topics exist, and so do we: clients are built for that.
-		r.cluster.loop.post(func() { r.cluster.autoCreate(create) })
+		r.cluster.loop.post(func() { r.cluster.autoCreate(r.client, create) })
 	}
 	return resp, nil
 }
@@ -206,7 +206,7 @@ func metadataError(req *kmsg.MetadataRequest, code wire.Code) *kmsg.MetadataResp
 
 // autoCreate makes topics that a Metadata request named, with the broker's defaults. One that can't be created is left out: the
 // client goes on hearing that it is unknown. On the loop.
-func (c *Cluster) autoCreate(names []string) {
+func (c *Cluster) autoCreate(client string, names []string) {
 	m := c.meta.Load()
 	var plans []*topicPlan
 	for _, name := range names {
@@ -217,6 +217,7 @@ func (c *Cluster) autoCreate(names []string) {
 		p, err := c.planTopic(m, wantedTopic{name: name, partitions: -1, replicas: -1})
 		if err == nil {
 			plans = append(plans, p)
+			c.created.add(client, name)
 		} else if err.code != wire.TopicAlreadyExists { // created since the client asked
 			c.log.Warn("a topic can't be created automatically", "topic", name, "reason", err.text)
 		}

@@ -24,8 +24,11 @@ func (r *request) initProducerID() (answer, error) {
 		resp.ErrorCode = int16(wire.InvalidTransactionTimeout)
 	default:
 		var p transactions.Producer
-		code, err := r.txnStep(*req.TransactionalID, func(_ *txnCoordinator, sh *txnShard) (code int16, fx transactions.Effects) {
+		code, err := r.txnStep(*req.TransactionalID, func(tc *txnCoordinator, sh *txnShard) (code int16, fx transactions.Effects) {
 			p, code, fx = sh.InitProducerID(r.cluster.clock.Now(), *req.TransactionalID, req.TransactionTimeoutMillis, transactions.Producer{ID: req.ProducerID, Epoch: req.ProducerEpoch})
+			if wire.Code(code) == wire.None {
+				tc.producers[*req.TransactionalID] = LoggedName(r.client)
+			}
 			return code, fx
 		})
 		if err != nil {

@@ -73,6 +73,7 @@ type Cluster struct {
 	rules     rules
 	pauses    pauses
 	strays    strays
+	created   strays // topics that a client had made by asking for them
 	watchers  watchers
 	pulses    fetchPulses
 	// codecs are scratch memory for looking into compressed batches. They have channels inside, and so belong to one cluster: a synctest

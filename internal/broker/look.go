@@ -24,6 +24,17 @@ func (c *Cluster) LogEnds(topicName string, index int32) (start, end int64, ok b
 	return p.log.LogStart(), p.log.HighWatermark(), true
 }
 
+// LastStable is up to where read_committed consumers read a partition; ok is false where there is none.
+func (c *Cluster) LastStable(topicName string, index int32) (offset int64, ok bool) {
+	p := c.meta.Load().partition(topicName, index)
+	if p == nil {
+		return 0, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.LastStable(), true
+}
+
 // OnlyMarkers tells whether there is nothing from an offset on but markers of transactions, which no consumer is given.
 func (c *Cluster) OnlyMarkers(topicName string, index int32, from int64) bool {
 	p := c.meta.Load().partition(topicName, index)
@@ -66,7 +77,7 @@ func (c *Cluster) OpenTransactions() (told []string) {
 					held += ", and a group's offsets are pending"
 				}
 			}
-			told = append(told, fmt.Sprintf("transactional.id %q has been %s for %s: %s until it ends", LoggedName(id), d.State, now.Sub(time.UnixMilli(d.StartTimestamp)).Round(time.Millisecond), held))
+			told = append(told, fmt.Sprintf("transactional.id %q%s has been %s for %s: %s until it ends", LoggedName(id), c.txns.producerText(id), d.State, now.Sub(time.UnixMilli(d.StartTimestamp)).Round(time.Millisecond), held))
 		}
 	})
 	return told

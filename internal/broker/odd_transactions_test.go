@@ -22,7 +22,11 @@ type txnClient struct {
 }
 
 func startTransactional(t *testing.T, config map[string]string) txnClient {
-	cl := txnClient{rawClient: dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 2}}, Config: config})), id: "id"}
+	return transactionalOn(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 2}}, Config: config}))
+}
+
+func transactionalOn(t *testing.T, c *Cluster) txnClient {
+	cl := txnClient{rawClient: dialRaw(t, c), id: "id"}
 	cl.find(1, cl.id)
 	init := kmsg.NewPtrInitProducerIDRequest()
 	init.Version, init.TransactionalID, init.TransactionTimeoutMillis = 4, &cl.id, 60000
@@ -263,4 +267,18 @@ func TestWithoutATransactionLog(t *testing.T) {
 		require.Equal(t, wire.NotEnoughReplicas, wire.Code(p.ErrorCode), "v%d", version)
 		require.NotNil(t, p.ErrorMessage)
 	}
+}
+
+// Whose a transactional id is stays known as long as the id: clients may make up any number of them.
+func TestProducersOfForgottenTransactionalIDsAreForgotten(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Config: map[string]string{"transactional.id.expiration.ms": "60000", "transaction.remove.expired.transaction.cleanup.interval.ms": "10000"}})
+	producers := func() (n int) {
+		c.Look(func() { n = len(c.txns.producers) })
+		return n
+	}
+	transactionalOn(t, c)
+	require.Equal(t, 1, producers())
+	require.NoError(t, c.FastForward(80*time.Second, time.Second, nil))
+	require.Zero(t, producers())
 }

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"maps"
 	"sync"
 
 	"github.com/fakekafka/fakekafka/internal/wire"
@@ -35,9 +36,9 @@ func (r *refusedBatches) forget(topic string) {
 	delete(r.of, topic)
 }
 
-// RefusedBatches tells of the batches for a topic that brokers refused by themselves; rules of the test, which tell of their own, are not among them.
-func (c *Cluster) RefusedBatches(topic string) RefusedBatches {
+// RefusedBatches tells of the batches that brokers refused by themselves, by topic; rules of the test, which tell of their own, are not among them.
+func (c *Cluster) RefusedBatches() map[string]RefusedBatches {
 	c.refused.mu.Lock()
 	defer c.refused.mu.Unlock()
-	return c.refused.of[topic]
+	return maps.Clone(c.refused.of)
 }

@@ -58,6 +58,18 @@ func (c *Cluster) WrittenInstead(name string) string {
 	return fmt.Sprintf("records are in other topics: %q%s", names, more)
 }
 
+// Unproduced are the topics, but Kafka's own, that have never had a record.
+func (c *Cluster) Unproduced() []string {
+	m := c.meta.Load()
+	return slices.DeleteFunc(slices.Clone(m.names), func(name string) bool {
+		return isInternal(name) || slices.ContainsFunc(m.topics[name].partitions, func(p *partition) bool {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.log.End() > 0
+		})
+	})
+}
+
 // needTopic finds a topic, or says which there are.
 func (c *Cluster) needTopic(name string) (*topic, error) {
 	m := c.meta.Load()

@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"fmt"
+	"maps"
 	"time"
 
 	"github.com/fakekafka/fakekafka/groups"
@@ -12,8 +14,9 @@ import (
 // txnCoordinator drives the transaction shards: one for each partition of __transaction_state, on the node that leads it. It carries the outcome of a
 // transaction to the partitions' logs and to the groups' pending offsets. Everything here runs on the control loop.
 type txnCoordinator struct {
-	c      *Cluster
-	shards map[int32]*txnShard
+	c         *Cluster
+	shards    map[int32]*txnShard
+	producers map[string]string // by transactional id, the client that was given its epoch last, as LoggedName has it: for messages
 }
 
 type txnShard struct {
@@ -24,7 +27,7 @@ type txnShard struct {
 }
 
 func newTxnCoordinator(c *Cluster) *txnCoordinator {
-	return &txnCoordinator{c: c, shards: map[int32]*txnShard{}}
+	return &txnCoordinator{c: c, shards: map[int32]*txnShard{}, producers: map[string]string{}}
 }
 
 func (tc *txnCoordinator) config() transactions.Config {
@@ -49,7 +52,16 @@ func (tc *txnCoordinator) schedule() {
 	}).idle = func(time.Time) bool { return !tc.used() }
 	tc.c.schedule("unused transactional ids", d.txnExpiryInterval, txnExpiryInterval, func(now time.Time) {
 		tc.each(func(sh *txnShard) { tc.apply(now, sh, sh.RemoveExpired(now)) })
+		maps.DeleteFunc(tc.producers, func(id, _ string) bool { sh, _ := tc.shardOf(id); return sh != nil && !sh.Has(id) })
 	})
+}
+
+// producerText says whose a transactional id is, for messages.
+func (tc *txnCoordinator) producerText(id string) string {
+	if client, ok := tc.producers[id]; ok {
+		return fmt.Sprintf(" of client %q", client)
+	}
+	return ""
 }
 
 // used tells whether there are transactional ids.
