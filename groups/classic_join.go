@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -352,21 +351,6 @@ func (m *classicMember) named() string { return calledInCauses(m.id, m.instanceI
 // calledInCauses is what a cause calls a member, of either protocol: as a test would.
 func calledInCauses(id string, instanceID *string, clientID string) string {
 	return cut(cmp.Or(text(instanceID), clientID, id))
-}
-
-// cut is a name as a cause tells it, which is kept with the history: a client may make up one of 32 KiB. It ends with a whole character.
-func cut(name string) string {
-	const most = 255
-	if len(name) <= most {
-		return name
-	}
-	return strings.ToValidUTF8(name[:most], "") + "…"
-}
-
-// because gives an event its cause.
-func (e Event) because(format string, args ...any) Event {
-	e.Cause = fmt.Sprintf(format, args...)
-	return e
 }
 
 // renewSession restarts the member's session timer.

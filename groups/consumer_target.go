@@ -53,9 +53,6 @@ func (s *Shard) assignmentHeldBack(g *consumerGroup) bool {
 	return s.shortOfMembers(g.id, len(g.members)) || s.stopAt(g.id, StepAssign, again)
 }
 
-// expectationChanged is called when ExpectMembers is set, met or missed for a consumer group.
-func (s *Shard) expectationChanged(g *group) { s.assignNow(g.consumer) }
-
 // assignNow runs the assignor outside of a heartbeat: at the end of a turn, or when what held it back is gone.
 func (s *Shard) assignNow(g *consumerGroup) {
 	if g.empty() || g.assignmentEpoch >= g.groupEpoch {

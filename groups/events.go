@@ -1,5 +1,10 @@
 package groups
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Kinds of events, of both protocols.
 const (
 	EventJoined           EventKind = "joined"             // a new member is in the group
@@ -37,3 +42,18 @@ const (
 	EventExpectationMet   EventKind = "expectation met"    // all members that ExpectMembers waits for are there
 	EventExpectationLimit EventKind = "expectation missed" // the limit of ExpectMembers passed before that
 )
+
+// cut is a name as a cause tells it, which is kept with the history: a client may make up one of 32 KiB. It ends with a whole character.
+func cut(name string) string {
+	const most = 255
+	if len(name) <= most {
+		return name
+	}
+	return strings.ToValidUTF8(name[:most], "") + "…"
+}
+
+// because gives an event its cause.
+func (e Event) because(format string, args ...any) Event {
+	e.Cause = fmt.Sprintf(format, args...)
+	return e
+}

@@ -237,19 +237,3 @@ func (s *Shard) waitTimer(group string, ticket Ticket) *timer {
 	}
 	return nil
 }
-
-// Expecting tells whether an ExpectMembers of the group has not been met, and whether its limit runs.
-func (s *Shard) Expecting(group string) (expecting, limited bool) {
-	e := s.expected[group]
-	return e != nil, e != nil && e.timer.running
-}
-
-// EndExpectation is the limit of ExpectMembers.
-func (s *Shard) EndExpectation(now time.Time, group string) Effects {
-	s.begin(now)
-	if e := s.expected[group]; e != nil {
-		s.stopTimer(&e.timer)
-		e.timer.fire()
-	}
-	return s.end()
-}
