@@ -27,7 +27,7 @@ func (s *Shard) describeGroup(id string, req *kmsg.DescribeGroupsRequest) kmsg.D
 	if req.IncludeAuthorizedOperations {
 		out.AuthorizedOperations = groupOperations
 	}
-	g := s.groups[id]
+	g := s.shown(id)
 	if g == nil || g.classic == nil {
 		out.State = string(classicDead)
 		if req.Version >= 6 {
@@ -74,6 +74,8 @@ func (s *Shard) listGroups(c Command, req *kmsg.ListGroupsRequest) {
 		out := kmsg.NewListGroupsResponseGroup()
 		out.Group = id
 		switch {
+		case g.unseen:
+			continue
 		case g.classic != nil:
 			out.ProtocolType, out.GroupState, out.GroupType = g.classic.protocolType, string(g.classic.state), "classic"
 		case g.consumer != nil:

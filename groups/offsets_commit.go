@@ -171,9 +171,12 @@ func (s *Shard) commitOffsets(commit commitRequest, expire int64) {
 		return
 	}
 	batch := s.offsetRecords(commit, expire)
-	if r := s.unwritable(batch); r != nil {
+	switch r := s.unwritable(batch); {
+	case r != nil:
 		commit.refuse(r.code)
-	} else {
+	case g == nil && len(batch) == 0:
+		s.makeUnseen(commit.group)
+	default:
 		s.write(batch...)
 	}
 	if g != nil && g.classic != nil && g.classic.state != classicEmpty {
@@ -189,9 +192,10 @@ func (s *Shard) commitOffsets(commit commitRequest, expire int64) {
 func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 	commit, answer := sortTxnOffsetCommit(s.meta, c.Client, req)
 	if len(commit.offsets) > 0 {
+		var g *group
 		code := c.verifyTxnOffsetCommit(req)
 		if code == errNone {
-			_, code = s.checkCommit(commit)
+			g, code = s.checkCommit(commit)
 		}
 		var batch []Record
 		if code == errNone {
@@ -200,9 +204,12 @@ func (s *Shard) txnOffsetCommit(c Command, req *kmsg.TxnOffsetCommitRequest) {
 				code = r.code
 			}
 		}
-		if code != errNone {
+		switch {
+		case code != errNone:
 			commit.refuse(code)
-		} else {
+		case g == nil && len(batch) == 0:
+			s.makeUnseen(commit.group)
+		default:
 			s.writePending(req.ProducerID, req.ProducerEpoch, batch...)
 			s.emitCommits(commit, EventOffsetsPending)
 			s.transactionOpened(c.Client, s.groups[commit.group], commit.memberID)

@@ -215,6 +215,7 @@ func (tp topicPartition) single() map[string][]int32 {
 func (s *Shard) CompleteTransaction(now time.Time, producerID int64, commit bool, offset int64) Effects {
 	s.begin(now)
 	s.endTransaction(producerID, commit)
+	s.moveReaders()
 	s.nextOffset = max(s.nextOffset, offset) + 1
 	return s.end()
 }

@@ -39,6 +39,8 @@ type Shard struct {
 	open map[int64]map[string]struct{}
 	// doomed are the groups that are only shown until the next batch: see doom.
 	doomed []*group
+	// unseen are the groups that are only shown from the next batch on: see makeUnseen.
+	unseen []*group
 
 	// The step that is going on.
 	now   time.Time
@@ -64,6 +66,7 @@ type group struct {
 	offsets  offsets
 	classic  *classicGroup
 	consumer *consumerGroup
+	unseen   bool
 }
 
 // DefaultConfig has Apache Kafka's defaults, without prompt heartbeats and without server-side assignors.
@@ -264,8 +267,8 @@ func (s *Shard) begin(now time.Time) {
 }
 
 func (s *Shard) end() Effects {
-	if len(s.fx.Batches) > 0 && len(s.doomed) > 0 {
-		s.forgetAllDoomed()
+	if len(s.fx.Batches) > 0 {
+		s.moveReaders()
 	}
 	fx := s.fx
 	s.fx = Effects{}
