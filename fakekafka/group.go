@@ -136,7 +136,7 @@ func (g *Group) Stable(ctx context.Context, n int) error {
 }
 
 // AwaitStable waits until the group is stable with n members: every one of them has what it shall have, and knows it. It says nothing about
-// whether they fetch already: see AwaitFetching. With n = 0 it waits until the group has no members.
+// whether they fetch already: see AwaitFetching. With n = 0 it waits until the group has no members, and one that doesn't exist has none.
 func (g *Group) AwaitStable(tb testing.TB, n int) {
 	tb.Helper()
 	g.k.within(tb, func(ctx context.Context) error { return g.Stable(ctx, n) })

@@ -205,16 +205,29 @@ func (k *Cluster) standsAt(h *Hold) (stands bool, what string) {
 	return stands, what
 }
 
-// report prints what helps to understand a failed test: each group's timeline as far as no failure has shown it, records
-// that were matched and are not committed, and the seed.
+// mostReported is how many groups' timelines the end of a failed test prints: many subtests may share a cluster.
+const mostReported = 8
+
+// report prints what helps to understand a failed test: the groups' timelines as far as no failure has shown them, first of the groups that a failure was about; records
+// that were matched and are not committed; and the seed.
 func (k *Cluster) report() {
 	k.tb.Helper()
 	var ids []string
 	k.b.Look(func() { ids = k.b.GroupIDs() })
+	slices.SortStableFunc(ids, func(a, b string) int { return min(k.shown.of(b), 1) - min(k.shown.of(a), 1) })
+	printed, more := 0, 0
 	for _, id := range ids {
-		if text := k.Group(id).unshown(); text != "" {
+		switch text := k.Group(id).unshown(); {
+		case text == "":
+		case printed == mostReported:
+			more++
+		default:
 			k.tb.Log("fakekafka: " + text)
+			printed++
 		}
+	}
+	if more > 0 {
+		k.tb.Logf("fakekafka: … and timelines of %s more: Group(id).Timeline() has each", count(more, "group"))
 	}
 	k.reportLoose()
 	k.tb.Logf("fakekafka: this run's seed: fakekafka.Seed(%d)", k.b.Seed())

@@ -407,7 +407,7 @@ func (t *TopicHandle) Leader(partition int32) int {
 	return int(id)
 }
 
-// AddPartitions adds n partitions.
+// AddPartitions adds n partitions to those that there are. (Kafka's CreatePartitions request is told the sum.)
 func (t *TopicHandle) AddPartitions(n int) error {
 	t.k.mark.Helper()
 	return t.k.steered("AddPartitions of topic "+t.name, t.k.b.GrowTopic(t.name, n))

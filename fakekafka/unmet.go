@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/fakekafka/fakekafka/groups"
 	"github.com/fakekafka/fakekafka/internal/broker"
@@ -161,7 +162,7 @@ func (g *Group) absent(s GroupState, wanted []string, complete bool) (told []str
 	for _, name := range wanted {
 		byName[broker.LoggedName(name)] = name
 	}
-	for _, c := range g.k.tracesOfFirst(byName) {
+	for _, c := range g.tracesOfFirst(byName) {
 		did, forThis := "", false
 		if members[c.Client] {
 			did = g.elsewhere(c)
@@ -200,17 +201,34 @@ func (g *Group) absent(s GroupState, wanted []string, complete bool) (told []str
 	return append(told, g.wasOneStarted(len(s.Members) > 0, len(told) > 0))
 }
 
-// tracesOfFirst are what the clients have asked for, those of these names first.
-func (k *Cluster) tracesOfFirst(names map[string]string) []*broker.ClientTrace {
-	traces := k.b.ClientTraces()
+// tracesOfFirst are what the clients have asked for, those of these names first, and then those that may have misspelled the group.
+func (g *Group) tracesOfFirst(names map[string]string) []*broker.ClientTrace {
+	traces := g.k.b.ClientTraces()
 	later := func(c *broker.ClientTrace) int {
-		if _, ok := names[c.Client]; ok {
+		_, wanted := names[c.Client]
+		switch {
+		case wanted:
 			return 0
+		case slices.ContainsFunc(c.Joins, g.misspelled), slices.ContainsFunc(c.Groups, g.misspelled):
+			return 1
 		}
-		return 1
+		return 2
 	}
 	slices.SortStableFunc(traces, func(x, y *broker.ClientTrace) int { return later(x) - later(y) })
 	return traces
+}
+
+// misspelled tells whether a group's id may be a slip of the pen for this one's. Those that only their numbers tell apart are of a series, as tests that share a cluster have it.
+func (g *Group) misspelled(id string) bool {
+	wordsOf := func(id string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsDigit(r) {
+				return -1
+			}
+			return r
+		}, id)
+	}
+	return broker.NearName(g.id, []string{id}) != "" && wordsOf(id) != wordsOf(g.id)
 }
 
 // wasOneStarted is the question where no client, or none but the members, has asked for the group.
@@ -317,7 +335,7 @@ func (g *Group) quoted(ids []string) string {
 	case more > 0:
 		text = fmt.Sprintf("%q and %d more", ids[:mostTold], more)
 	}
-	if broker.NearName(g.id, ids) != "" {
+	if slices.ContainsFunc(ids, g.misspelled) {
 		text += fmt.Sprintf(" (here it is %q: is one of them misspelled?)", g.id)
 	}
 	return text

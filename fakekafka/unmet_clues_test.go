@@ -2,7 +2,10 @@ package fakekafka_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -77,4 +80,41 @@ func TestAPatternThatMatchesNoTopic(t *testing.T) {
 	dialRaw(t, k, "tail").ask(all)
 	require.Contains(t, unmet(t, stableWith(k.Group("audit"), 1)),
 		"\n    client \"tail\" has asked for no group; it sent Metadata; it asked for all topics: does it wait for one that its pattern matches? there are [\"audit.a\"]\n")
+}
+
+// Subtests that share a cluster have groups in a series, and one of thirty misspells its own: the failure names that one, and its end is short.
+func TestOneOfManySubtestsIsAtFault(t *testing.T) {
+	t.Parallel()
+	r := &recorder{TB: t}
+	k := fakekafka.Start(r, fakekafka.Topic("orders", 1), fakekafka.WaitLimit(time.Millisecond))
+	for i := range 12 {
+		k.Join(fmt.Sprintf("billing-%02d", i), fakekafka.Member{ClientID: fmt.Sprintf("worker-%02d", i), Topics: []string{"orders"}})
+	}
+	k.Join("biling-30", fakekafka.Member{ClientID: "worker-30", Topics: []string{"orders"}})
+	for i := range 12 {
+		require.NoError(t, k.Group(fmt.Sprintf("billing-%02d", i)).Stable(t.Context(), 1))
+	}
+	fails := func(call func()) {
+		defer func() { require.Equal(t, r, recover()) }()
+		call()
+	}
+	fails(func() { k.Group("billing-30").AwaitStable(r, 1) })
+	require.Regexp(t, `there was: no such group
+    client "worker-30" has joined another group: "biling-30" \(here it is "billing-30": is one of them misspelled\?\)
+    client "worker-00" has joined another group: "billing-00"
+`, r.errors())
+	fails(func() { k.Group("billing-11").AwaitStable(r, 2) })
+
+	k.Join("biling-30", fakekafka.Member{ClientID: "worker-03", Topics: []string{"orders"}})
+	require.NoError(t, k.Group("biling-30").Stable(t.Context(), 2))
+	require.NoError(t, k.Group("billing-03").Member("worker-03").Pause())
+	require.ErrorContains(t, k.Group("biling-30").Member("worker-03").Pause(),
+		`client "worker-03" is paused already, as a member of group "billing-03": a pause stops all clients of a client.id, whatever their group`)
+	require.NoError(t, k.Group("billing-11").Rebalance())
+	k.Group("billing-11").Member("worker-11").Evict()
+	r.end()
+	logs := strings.Join(r.logs, "\n")
+	require.Equal(t, 8, strings.Count(logs, "classic protocol"), logs)
+	require.Contains(t, r.logs[0], "after the failure above, group billing-11 ")
+	require.Contains(t, logs, "fakekafka: … and timelines of 5 groups more: Group(id).Timeline() has each")
 }

@@ -134,15 +134,16 @@ func (ps *pauses) names() (all []string) {
 	return all
 }
 
-func (ps *pauses) add(p *pause) bool {
+// add takes a pause, or answers the one that stops the same already.
+func (ps *pauses) add(p *pause) (already *pause) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	if slices.ContainsFunc(ps.list, func(o *pause) bool { return o.client == p.client && o.broker == p.broker }) {
-		return false
+	if at := slices.IndexFunc(ps.list, func(o *pause) bool { return o.client == p.client && o.broker == p.broker }); at >= 0 {
+		return ps.list[at]
 	}
 	ps.list = append(ps.list, p)
 	ps.count.Add(1)
-	return true
+	return nil
 }
 
 // remove takes out the pauses for which fn answers true.
@@ -168,7 +169,10 @@ func (c *Cluster) Pause(client, group, called string, groupOnly bool) error {
 }
 
 func (c *Cluster) stopClient(p *pause, twice string) error {
-	if !c.pauses.add(p) {
+	if already := c.pauses.add(p); already != nil {
+		if already.asked.group != p.asked.group {
+			twice += fmt.Sprintf(", as a member of group %q: a pause stops all clients of a client.id, whatever their group", LoggedName(already.asked.group))
+		}
 		return errors.New(twice)
 	}
 	ok := c.loop.do(func() {
