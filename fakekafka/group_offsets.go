@@ -117,14 +117,14 @@ func (g *Group) AwaitCommitted(tb testing.TB, topic string, partition int32, off
 // RequireCommitted fails the test unless the committed offset of a partition is exactly offset now.
 func (g *Group) RequireCommitted(tb testing.TB, topic string, partition int32, offset int64) {
 	tb.Helper()
-	check(tb, g.unmet(g.k.now(fmt.Sprintf("%s-%d committed at offset %d", topic, partition, offset), func() (bool, string) {
+	check(tb, g.unmetCommit(g.k.now(fmt.Sprintf("%s-%d committed at offset %d", topic, partition, offset), func() (bool, string) {
 		s, _ := g.k.b.GroupState(g.id)
 		have, ok := committedIn(s, topic, partition)
 		if !ok {
 			return false, g.uncommittedText(s, topic, partition)
 		}
 		return have == offset, g.offsetText(topic, partition, have)
-	}), 1))
+	})))
 }
 
 // Lag is how many records the group has still to commit: over every partition that it has committed, or that a member owns or subscribes to by name, the log's
@@ -226,8 +226,8 @@ func (g *Group) AwaitLag(tb testing.TB, n int64) {
 // everything.
 func (g *Group) RequireLag(tb testing.TB, n int64) {
 	tb.Helper()
-	check(tb, g.unmet(g.k.now(fmt.Sprintf("a lag of %d", n), func() (bool, string) {
+	check(tb, g.unmetCommit(g.k.now(fmt.Sprintf("a lag of %d", n), func() (bool, string) {
 		lag, saw, ok := g.lag()
 		return ok && lag == n, saw
-	}), 1))
+	})))
 }

@@ -52,6 +52,7 @@ func TestALagNamesWhatIsInItsWay(t *testing.T) {
 	wait := func(ctx context.Context) error { return g.LagAtMost(ctx, 0) }
 	require.Equal(t, "fakekafka: group billing: wanted a lag of at most 0; there was, when the wait was canceled: "+lag+`
     nobody has produced to the topic "receipts"`+open, canceled(t, wait))
+	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireLag(tb, 0) }), "wanted a lag of 0; there was: "+lag+"\n    nobody has produced to the topic \"receipts\""+open)
 	require.Equal(t, "fakekafka: wanted nothing in flight, stable groups and a lag of 0; there was, when the wait was canceled: group billing has "+lag+open, canceled(t, k.Idle))
 	require.NoError(t, k.FastForward(70*time.Second)) // past its timeout
 	require.NotContains(t, canceled(t, k.Idle), "relay-1")
