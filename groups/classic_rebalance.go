@@ -135,16 +135,7 @@ func (s *Shard) completeJoin(g *group) {
 	}
 	c.overdue = false
 	s.stopTimer(&c.joinTimer)
-	for _, m := range slices.Clone(c.order) {
-		if m.join == nil && m.instanceID == nil {
-			e := m.event(g, EventExpired).because("did not join again within the rebalance timeout of %s", c.joinLimit)
-			if c.previous == classicEmpty { // it was sent away when a member of the consumer protocol came
-				e.Cause = "did not join again before the initial rebalance delay was over"
-			}
-			s.emit(e)
-			s.removeMember(g, m)
-		}
-	}
+	s.removeUnjoined(g)
 	if len(c.members) > 0 && !c.electJoinedLeader() {
 		// Only static members are left and none of them is here: they have until their sessions end. A rebalance timeout of
 		// zero would spin.
@@ -156,17 +147,44 @@ func (s *Shard) completeJoin(g *group) {
 	}
 	c.generation++
 	if len(c.members) == 0 {
-		c.protocol = nil
-		c.findSubscribed()
-		s.become(c, classicEmpty)
-		s.emit(Event{Group: g.id, Kind: EventEmpty, Epoch: c.generation, Cause: "the last member is gone"})
-		record := groupRecord(g, nil)
-		c.failed = s.unwritable([]Record{record})
-		if s.fits([]Record{record}) {
-			s.write(record)
-		}
-		return
+		s.becomeEmpty(g)
+	} else {
+		s.beginGeneration(g)
 	}
+}
+
+// removeUnjoined removes the members that have not joined. Static ones may be late.
+func (s *Shard) removeUnjoined(g *group) {
+	c := g.classic
+	for _, m := range slices.Clone(c.order) {
+		if m.join == nil && m.instanceID == nil {
+			e := m.event(g, EventExpired).because("did not join again within the rebalance timeout of %s", c.joinLimit)
+			if c.previous == classicEmpty { // it was sent away when a member of the consumer protocol came
+				e.Cause = "did not join again before the initial rebalance delay was over"
+			}
+			s.emit(e)
+			s.removeMember(g, m)
+		}
+	}
+}
+
+// becomeEmpty is the generation of a group that nobody is in.
+func (s *Shard) becomeEmpty(g *group) {
+	c := g.classic
+	c.protocol = nil
+	c.findSubscribed()
+	s.become(c, classicEmpty)
+	s.emit(Event{Group: g.id, Kind: EventEmpty, Epoch: c.generation, Cause: "the last member is gone"})
+	record := groupRecord(g, nil)
+	c.failed = s.unwritable([]Record{record})
+	if s.fits([]Record{record}) {
+		s.write(record)
+	}
+}
+
+// beginGeneration chooses the protocol and answers the joins; the members have the rebalance timeout to sync.
+func (s *Shard) beginGeneration(g *group) {
+	c := g.classic
 	name, ok := c.vote()
 	switch {
 	case ok:
