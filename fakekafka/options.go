@@ -251,8 +251,8 @@ func WaitLimit(d time.Duration) Option {
 }
 
 // Assignor registers a server-side assignor (KIP-848) under a name that members can ask for, after Kafka's own. One that panics or
-// answers nonsense fails the test by its name; the broker answers the member UNKNOWN_SERVER_ERROR and goes on. It runs in the middle of a step of
-// its group: it may look at the cluster, but neither steer it nor wait for it.
+// answers nonsense or an error fails the test by its name; the broker answers the member UNKNOWN_SERVER_ERROR, takes back what its request did, as a join, and goes on.
+// It runs in the middle of a step of its group: it may look at the cluster, but neither steer it nor wait for it.
 func Assignor(name string, a assignors.ServerAssignor) Option {
 	return func(o *options) error {
 		if a == nil || name == "" {

@@ -63,7 +63,7 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 
 	b.tx.onDone = append(b.tx.onDone, func() { s.maybeResolve(g, resolved, b.client.Principal, b.newExpression) })
 	if g.assignmentEpoch < g.groupEpoch {
-		if s.cfg.Prompt {
+		if s.assignsPerTurn(g, b.vote) {
 			if r := b.tx.commitAsked(); r != nil {
 				return r
 			}

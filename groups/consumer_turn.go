@@ -72,6 +72,17 @@ func (s *Shard) flushConsumer() {
 	}
 }
 
+// assignsPerTurn says that the target of a request is computed at the end of the turn, in one run for all requests of it, when what they brought stands. An assignor that
+// isn't Kafka's own may fail, and the request with it, of which nothing stands then: such a one runs within each request, as in Kafka. (Kafka's uniform fails only at a
+// previous target with partitions that there aren't; then the requests are refused, and what they brought stands.)
+func (s *Shard) assignsPerTurn(g *consumerGroup, v vote) bool {
+	if !s.cfg.Prompt {
+		return false
+	}
+	_, own := s.assignorFor(g, v).(assignors.OrderedServerAssignor)
+	return own
+}
+
 // awaitTarget has a request wait for the end of the turn.
 func (s *Shard) awaitTarget(b *beat) {
 	if s.turn.waiting == nil {

@@ -16,7 +16,7 @@ import (
 // The commands of scripts for the consumer protocol. A client's member id is its name, unless member= says otherwise.
 func init() {
 	for name, run := range map[string]func(*script) error{
-		// consumer-config [interval=0s] [policy=upgrade] [max-size=2] [assignors=(uniform,range)] [session=45s] [off]
+		// consumer-config [interval=0s] [policy=upgrade] [max-size=2] [assignors=(uniform,range,failing,failing-kafka)] [session=45s] [off]
 		"consumer-config": (*script).consumerConfig,
 		// consumer-join c1 [group=g] [topics=(foo)] [regex=foo.*] [rebalance=30s] [instance=i] [rack=r] [assignor=range] [member=id] [version=1]
 		"consumer-join": (*script).consumerJoin,
@@ -56,6 +56,8 @@ func (w *script) consumerConfig() error {
 			w.cfg.Assignors = append(w.cfg.Assignors, assignors.NewServerRange())
 		case "failing":
 			w.cfg.Assignors = append(w.cfg.Assignors, failingAssignor{})
+		case "failing-kafka":
+			w.cfg.Assignors = append(w.cfg.Assignors, failingKafkaAssignor{})
 		}
 	}
 	w.shard.SetConfig(w.cfg)
@@ -85,6 +87,14 @@ type failingAssignor struct{}
 
 func (failingAssignor) Name() string { return "failing" }
 func (failingAssignor) Assign(assignors.ServerInput) (map[string]assignors.Partitions, error) {
+	return nil, fmt.Errorf("no idea")
+}
+
+// failingKafkaAssignor is one of Kafka's own that fails, as uniform does at a previous target with partitions that there aren't.
+type failingKafkaAssignor struct{ failingAssignor }
+
+func (failingKafkaAssignor) Name() string { return "failing-kafka" }
+func (failingKafkaAssignor) AssignOrdered(assignors.ServerInput) ([][]assignors.Share, error) {
 	return nil, fmt.Errorf("no idea")
 }
 

@@ -96,7 +96,7 @@ type Config struct {
 	// "consumer.session.timeout.ms"; ok is false where the group has none. Nil: no group has any.
 	GroupConfig func(group, name string) (value string, ok bool)
 
-	// Prompt turns on prompt heartbeats and one assignor run per Flush; off under KafkaTimings.
+	// Prompt turns on prompt heartbeats and, of Kafka's own assignors, one run per Flush; off under KafkaTimings.
 	Prompt bool
 	// InitialRebalanceDelaySet says that the operator set group.initial.rebalance.delay.ms, so that it extends as Kafka's does with Prompt too.
 	InitialRebalanceDelaySet bool

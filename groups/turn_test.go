@@ -130,11 +130,11 @@ func TestJoinInTheTurnOfAnotherProtocol(t *testing.T) {
 	require.Zero(t, w.answers[beat].(*kmsg.ConsumerGroupHeartbeatResponse).ErrorCode)
 }
 
-// A member whose target can't be computed is told so. It is in the group, and goes with its session if nothing more is heard of it.
+// A member whose target can't be computed at the end of the turn is told so. It is in the group, and goes with its session if nothing more is heard of it.
 func TestMemberWithoutATargetHasASession(t *testing.T) {
 	t.Parallel()
-	w := newTurn(t, failingAssignor{})
-	failing := "failing"
+	w := newTurn(t, failingKafkaAssignor{})
+	failing := "failing-kafka"
 	req := beatToJoin("n")
 	req.ServerAssignor = &failing
 	w.handle(req)
