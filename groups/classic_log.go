@@ -6,54 +6,6 @@ import (
 	"github.com/fakekafka/fakekafka/internal/records"
 )
 
-// addGroup makes the container of a group id.
-func (s *Shard) addGroup(id string) *group {
-	g := &group{id: id}
-	s.groups[id] = g
-	return g
-}
-
-// written is the group as a request that writes finds it: nil where Kafka has none, though a doomed one is still shown to those who read.
-func (s *Shard) written(id string) *group {
-	g := s.groups[id]
-	if g == nil || g.classic == nil && (g.consumer == nil || g.consumer.doomed) {
-		return nil
-	}
-	return g
-}
-
-// makeUnseen makes a simple group for a commit of which nothing is stored. There is no record of it: those who write have it at once, and those who read see
-// what is committed, and so they see it from the next batch of this shard on, of whichever group.
-func (s *Shard) makeUnseen(id string) {
-	g := s.groupOfOffsets(id)
-	g.unseen = true
-	s.unseen = append(s.unseen, g)
-}
-
-// shown is the group as a request that reads finds it.
-func (s *Shard) shown(id string) *group {
-	if g := s.groups[id]; g != nil && !g.unseen {
-		return g
-	}
-	return nil
-}
-
-// moveReaders is a batch: those who read see from it on what was done before it without a record.
-func (s *Shard) moveReaders() {
-	s.forgetAllDoomed()
-	for _, g := range s.unseen {
-		g.unseen = false
-	}
-	s.unseen = nil
-}
-
-// dropIfBare forgets the container if nothing is in it.
-func (s *Shard) dropIfBare(g *group) {
-	if g.classic == nil && g.consumer == nil && g.offsets.empty() {
-		delete(s.groups, g.id)
-	}
-}
-
 // applyClassicGroup applies a record of type 2.
 func (s *Shard) applyClassicGroup(r Record) {
 	key, err := records.ReadGroupKey(r.Key)

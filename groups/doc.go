@@ -21,7 +21,7 @@
 //
 // # Where a rule is
 //
-// shard.go has the life of a shard, log.go the way of a record, timers.go the heap of deadlines. The classic protocol is in
+// shard.go has the life of a shard, group.go what it holds under one id, log.go the way of a record, timers.go the heap of deadlines. The classic protocol is in
 // classic_*.go, a file for each request and classic_rebalance.go for the join phase; the consumer protocol in
 // consumer_*.go and reconcile.go, and how groups change from one to the other in conversion.go. offsets_*.go is for both, as are
 // state.go (looking), steer.go, hold.go and expect.go (steering). prompt.go has what makes rebalances quick in classic groups, consumer_turn.go in consumer

@@ -72,36 +72,6 @@ func (s *Shard) offsetDelete(c Command, req *kmsg.OffsetDeleteRequest) {
 	s.reply(c.Ticket, resp)
 }
 
-// subscribedTo says whether the members use the offsets of a topic.
-func (g *group) subscribedTo(topic string) bool {
-	switch {
-	case g.classic != nil:
-		return g.classic.subscribedTo(topic)
-	case g.consumer != nil:
-		return g.consumer.subscribedTo(topic)
-	}
-	return false
-}
-
-// isEmpty says that the group has no members and waits for none.
-func (g *group) isEmpty() bool {
-	switch {
-	case g.classic != nil:
-		return g.classic.state == classicEmpty
-	case g.consumer != nil:
-		return g.consumer.empty()
-	}
-	return true
-}
-
-// tombstones end the group itself.
-func (s *Shard) tombstones(g *group) []Record {
-	if g.consumer != nil {
-		return s.consumerTombstones(g)
-	}
-	return []Record{groupTombstone(g.id)}
-}
-
 // dropDeletedTopics writes tombstones for the offsets of topics that were in the old picture and are not in the new one; a topic
 // with the same name and another id is another topic.
 func (s *Shard) dropDeletedTopics(old Metadata) {

@@ -59,16 +59,6 @@ const (
 	phaseUnloaded
 )
 
-// group is what the coordinator knows under one group id: offsets, and at most one of the two kinds of members.
-// Both nil only while records are replayed, or between the steps of a conversion.
-type group struct {
-	id       string
-	offsets  offsets
-	classic  *classicGroup
-	consumer *consumerGroup
-	unseen   bool
-}
-
 // DefaultConfig has Apache Kafka's defaults, without prompt heartbeats and without server-side assignors.
 func DefaultConfig() Config {
 	const unlimited = 1<<31 - 1
@@ -243,17 +233,6 @@ func (s *Shard) MetadataChanged(now time.Time, m Metadata) Effects {
 // GroupIDs are the groups of the shard, ascending.
 func (s *Shard) GroupIDs() []string {
 	return sortedNames(s.groups)
-}
-
-// epoch is a classic group's generation or a consumer group's epoch.
-func (g *group) epoch() int32 {
-	switch {
-	case g.classic != nil:
-		return g.classic.generation
-	case g.consumer != nil:
-		return g.consumer.groupEpoch
-	}
-	return 0
 }
 
 // begin starts a step. Time never goes back within a shard.
