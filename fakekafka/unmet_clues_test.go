@@ -22,7 +22,7 @@ func TestAnOpenTransactionIsInTheWay(t *testing.T) {
 	tx := dialRaw(t, k, "relay").transaction("relay-1")
 	tx.add("outbox", 1)
 	tx.produce("outbox", 1, "row")
-	const open = `transactional.id "relay-1" of client "relay" has been Ongoing for [0-9.]+[mµ]?s: read_committed consumers are given nothing behind it in outbox-1 until it ends`
+	const open = `transactional.id "relay-1" of client "relay" has been Ongoing for [0-9.]+[mµ]?s: read_committed consumers are given nothing from it on in outbox-1 until it ends`
 	waits := map[string]func(context.Context) error{
 		"lag": func(ctx context.Context) error { return k.Group("projector").LagAtMost(ctx, 0) },
 		"records": func(ctx context.Context) error {

@@ -2,6 +2,7 @@ package fakekafka_test
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -47,13 +48,13 @@ func TestALagNamesWhatIsInItsWay(t *testing.T) {
 	require.NoError(t, k.FastForward(3*time.Second))
 	require.Equal(t, fakekafka.NoError, worker.Commit("orders", 0, 2))
 	const open = `
-    transactional.id "relay-1" of client "relay" has been Ongoing for 3s: read_committed consumers are given nothing behind it in orders-0 until it ends`
+    transactional.id "relay-1" of client "relay" has been Ongoing for 3s: read_committed consumers are given nothing from it on in orders-0 until it ends`
 	const lag = "a lag of 1: orders-0: 1 (committed 2, end 3, for read_committed consumers 2, owned by worker-1)"
 	wait := func(ctx context.Context) error { return g.LagAtMost(ctx, 0) }
 	require.Equal(t, "fakekafka: group billing: wanted a lag of at most 0; there was, when the wait was canceled: "+lag+`
     nobody has produced to the topic "receipts"`+open, canceled(t, wait))
 	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireLag(tb, 0) }), "wanted a lag of 0; there was: "+lag+"\n    nobody has produced to the topic \"receipts\""+open)
-	require.Equal(t, "fakekafka: wanted nothing in flight, stable groups and a lag of 0; there was, when the wait was canceled: group billing has "+lag+open, canceled(t, k.Idle))
+	require.Regexp(t, regexp.QuoteMeta("group billing has "+lag+open)+"$", canceled(t, k.Idle)) // before it a request may be said to be in flight: its answer comes before its end
 	require.NoError(t, k.FastForward(70*time.Second)) // past its timeout
 	require.NotContains(t, canceled(t, k.Idle), "relay-1")
 

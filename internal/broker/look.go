@@ -72,7 +72,7 @@ func (c *Cluster) OpenTransactions() (told []string) {
 			}
 			held := "a group's offsets are pending"
 			if len(in) > 0 {
-				held = "read_committed consumers are given nothing behind it in " + strings.Join(in, ", ")
+				held = "read_committed consumers are given nothing from it on in " + strings.Join(in, ", ")
 				if offsets {
 					held += ", and a group's offsets are pending"
 				}
