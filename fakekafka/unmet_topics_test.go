@@ -55,7 +55,7 @@ func TestALagNamesWhatIsInItsWay(t *testing.T) {
     nobody has produced to the topic "receipts"`+open, canceled(t, wait))
 	require.Contains(t, failure(t, func(tb testing.TB) { g.RequireLag(tb, 0) }), "wanted a lag of 0; there was: "+lag+"\n    nobody has produced to the topic \"receipts\""+open)
 	require.Regexp(t, regexp.QuoteMeta("group billing has "+lag+open)+"$", canceled(t, k.Idle)) // before it a request may be said to be in flight: its answer comes before its end
-	require.NoError(t, k.FastForward(70*time.Second)) // past its timeout
+	require.NoError(t, k.FastForward(70*time.Second))                                           // past its timeout
 	require.NotContains(t, canceled(t, k.Idle), "relay-1")
 
 	created(t, k, "admin", "receipts.v2")
