@@ -454,3 +454,31 @@ func (r *request) listTransactions() (answer, error) {
 		return resp
 	})
 }
+
+// mentions finds the places of an answer that has every topic and every partition once, however often a request names them.
+type mentions struct {
+	topics     map[string]int
+	partitions map[topicPartition]int
+	counts     []int // of partitions, by topic
+}
+
+// place gives where the topic stands in the answer, and where the partition in the topic; first is whether it wasn't named before.
+func (m *mentions) place(topic string, partition int32) (at, i int, first bool) {
+	if m.topics == nil {
+		m.topics, m.partitions = map[string]int{}, map[topicPartition]int{}
+	}
+	at, known := m.topics[topic]
+	if !known {
+		at = len(m.counts)
+		m.topics[topic] = at
+		m.counts = append(m.counts, 0)
+	}
+	key := topicPartition{topic, partition}
+	i, known = m.partitions[key]
+	if !known {
+		i = m.counts[at]
+		m.partitions[key] = i
+		m.counts[at]++
+	}
+	return at, i, !known
+}

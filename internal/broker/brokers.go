@@ -112,7 +112,7 @@ func (c *Cluster) brokersChanged(alive map[int32]bool, killed ...int32) {
 			}
 		}
 	})
-	for _, id := range sortedIDs(alive) {
+	for _, id := range sortedKeys(alive) {
 		what := EventBrokerStopped
 		if alive[id] {
 			what = EventBrokerStarted

@@ -56,3 +56,12 @@ func (c *clock) recordTime() time.Time {
 	}
 	return now
 }
+
+// afterReal runs fn on the control loop after d of real time, unless the cluster is closed before.
+func (c *Cluster) afterReal(d time.Duration, fn func()) {
+	c.spawn(func() {
+		if sleepUnless(d, c.closing) {
+			c.loop.post(fn)
+		}
+	})
+}

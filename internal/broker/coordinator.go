@@ -157,7 +157,7 @@ func (co *coordinator) unload(now time.Time, sh *shard) {
 	}
 	co.steering[sh.partition] = sh.Steering()
 	delete(co.shards, sh.partition)
-	co.order = sortedIDs(co.shards)
+	co.order = sortedKeys(co.shards)
 }
 
 // load replays the partition's log into a fresh shard.
@@ -273,7 +273,7 @@ func (co *coordinator) flush(now time.Time) {
 	if len(co.dirty) == 0 {
 		return
 	}
-	for _, p := range sortedIDs(co.dirty) {
+	for _, p := range sortedKeys(co.dirty) {
 		delete(co.dirty, p)
 		if sh := co.shards[p]; sh != nil {
 			co.apply(now, sh, sh.Flush(now))

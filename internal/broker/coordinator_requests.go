@@ -196,7 +196,7 @@ func (co *coordinator) waitingAt(n *node) []*conn {
 
 func (co *coordinator) sortedWaiting(sh *shard) []*waitingRequest {
 	all := make([]*waitingRequest, 0, len(sh.waiting))
-	for _, t := range sorted(sh.waiting) {
+	for _, t := range sortedKeys(sh.waiting) {
 		all = append(all, sh.waiting[t])
 	}
 	return all

@@ -86,3 +86,35 @@ func groupConfig(v *config.Values) groups.Config {
 	cfg.Assignors = slices.Clip(cfg.Assignors) // who appends gets a copy
 	return cfg
 }
+
+// logConfig is what a partition's log must know of its topic's and its broker's settings.
+func logConfig(t *config.Topic, d *derived) partitionlog.Config {
+	c := partitionlog.Config{
+		CleanupDelete:           t.CleanupPolicyDelete,
+		CleanupCompact:          t.CleanupPolicyCompact,
+		CompressionType:         t.CompressionType,
+		GzipLevel:               int(t.CompressionGzipLevel),
+		LZ4Level:                int(t.CompressionLz4Level),
+		ZstdLevel:               int(t.CompressionZstdLevel),
+		MaxMessageBytes:         int(t.MaxMessageBytes),
+		TimestampType:           partitionlog.CreateTime,
+		TimestampBeforeMaxMs:    t.MessageTimestampBeforeMaxMs,
+		TimestampAfterMaxMs:     t.MessageTimestampAfterMaxMs,
+		RetentionMs:             t.RetentionMs,
+		RetentionBytes:          t.RetentionBytes,
+		SegmentBytes:            int(t.SegmentBytes),
+		SegmentMs:               t.SegmentMs,
+		SegmentJitterMs:         t.SegmentJitterMs,
+		IndexIntervalBytes:      int(t.IndexIntervalBytes),
+		DeleteRetentionMs:       t.DeleteRetentionMs,
+		MinCompactionLagMs:      t.MinCompactionLagMs,
+		MaxCompactionLagMs:      t.MaxCompactionLagMs,
+		MinCleanableDirtyRatio:  t.MinCleanableDirtyRatio,
+		ProducerIDExpirationMs:  d.log.ProducerIDExpirationMs,
+		TransactionVerification: d.log.TransactionVerification,
+	}
+	if t.LogAppendTime {
+		c.TimestampType = partitionlog.LogAppendTime
+	}
+	return c
+}

@@ -3,9 +3,7 @@ package broker
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -216,39 +214,6 @@ func wholeLabel(m groups.MemberState) string {
 		label += fmt.Sprintf(", instance %q", LoggedName(m.InstanceID))
 	}
 	return label + ")"
-}
-
-// Shown is a name of a client's choice for messages that don't quote it: on one line, whatever is in it, and cut as LoggedName does.
-func Shown(name string) string { return OneLine(LoggedName(name)) }
-
-// OneLine is a text with what would break a line, or move the cursor, written as Go writes it in quotes.
-func OneLine(text string) string {
-	if strings.IndexFunc(text, unprintable) < 0 {
-		return text
-	}
-	var b strings.Builder
-	for len(text) > 0 {
-		r, size := utf8.DecodeRuneInString(text)
-		shown := text[:size]
-		if unprintable(r) {
-			shown = strconv.Quote(shown)
-			shown = shown[1 : len(shown)-1]
-		}
-		b.WriteString(shown)
-		text = text[size:]
-	}
-	return b.String()
-}
-
-func unprintable(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError }
-
-// ShortID is the part of a member id that tells it from others of its client, or instance: the start of its uuid.
-func ShortID(id, client string) string {
-	id = strings.TrimPrefix(id, client+"-")
-	if len(id) > 8 {
-		return OneLine(strings.ToValidUTF8(id[:8], "")) + "…"
-	}
-	return OneLine(id)
 }
 
 // Heir is the member whose place was that of a client of this name, as Kafka goes on to call it; ok is false where there is none.

@@ -117,7 +117,7 @@ func (m *metadata) remove(t *topic) {
 // seal makes a changed picture ready to be published: the names are sorted anew where topics came or went.
 func (m *metadata) seal() *metadata {
 	if m.names == nil {
-		m.names = sorted(m.topics)
+		m.names = sortedKeys(m.topics)
 	}
 	return m
 }

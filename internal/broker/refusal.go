@@ -81,9 +81,6 @@ const (
 	mostSaid    = 400  // bytes of the answer's own words, which may repeat the client's
 )
 
-// firstBytes is as much of a client's name for something as a text shows: it ends with a whole character.
-func firstBytes(name string) string { return strings.ToValidUTF8(name[:min(len(name), 100)], "") }
-
 // refusedOffsets are the partitions of a commit that were answered an error: the first one that there is, if there are several.
 type refusedOffsets struct {
 	code       int16

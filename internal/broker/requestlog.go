@@ -1,8 +1,6 @@
 package broker
 
 import (
-	"fmt"
-	"hash/fnv"
 	"slices"
 	"sync"
 	"time"
@@ -74,20 +72,6 @@ func (l *requestLog) add(r *request) {
 		l.who = &fresh
 	}
 	l.put(logged{at: r.conn.active.Load(), who: l.who, key: r.key, version: r.version})
-}
-
-// longestLogged is the length, in bytes, up to which a name is kept as it is.
-const longestLogged = 255
-
-// LoggedName is how the log keeps the name of a client or a group. Clients may make up names of 32 KiB, a new one for each request: of a long one its beginning is kept,
-// and a hash that tells it from others.
-func LoggedName(name string) string {
-	if len(name) <= longestLogged {
-		return name
-	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(name))
-	return fmt.Sprintf("%s… (%d bytes, %016x)", firstBytes(name), len(name), h.Sum64())
 }
 
 // groupOf is the one group that a request names, "" for none or several. It is asked of every request of a member, and makes no list.

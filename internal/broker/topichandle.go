@@ -15,61 +15,6 @@ import (
 
 // What a test does with topics directly, without a client.
 
-// mostNamed is how many topics, or members, a message lists.
-const mostNamed = 20
-
-// firstNames are those that a message lists, and what it says of more.
-func firstNames(names []string) (few []string, more string) {
-	if n := len(names); n > mostNamed {
-		return names[:mostNamed], fmt.Sprintf(" and %d more", n-mostNamed)
-	}
-	return names, ""
-}
-
-// NearName is which of some names somebody may have meant by one that is none of them; "" where no name is near, or the given one is too short to tell.
-func NearName(name string, names []string) string {
-	if len(name) <= 3 {
-		return ""
-	}
-	return config.Nearest(name, slices.Values(names))
-}
-
-// WrittenInstead says of a topic without a record which others have one; "" where it has one itself, or none has.
-func (c *Cluster) WrittenInstead(name string) string {
-	m := c.meta.Load()
-	written := func(t *topic) bool {
-		return t != nil && slices.ContainsFunc(t.partitions, func(p *partition) bool {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return p.log.End() > p.log.LogStart()
-		})
-	}
-	if written(m.topics[name]) {
-		return ""
-	}
-	others := slices.DeleteFunc(slices.Clone(m.names), func(other string) bool { return isInternal(other) || !written(m.topics[other]) })
-	if len(others) == 0 {
-		return ""
-	}
-	names, more := firstNames(others)
-	if NearName(name, others) != "" {
-		more += fmt.Sprintf(" (here it is %q: is one of them misspelled?)", name)
-	}
-	return fmt.Sprintf("records are in other topics: %q%s", names, more)
-}
-
-// Unproduced are the topics, but Kafka's own, that have never had a record.
-func (c *Cluster) Unproduced() []string {
-	m := c.meta.Load()
-	return slices.DeleteFunc(slices.Clone(m.names), func(name string) bool {
-		return isInternal(name) || slices.ContainsFunc(m.topics[name].partitions, func(p *partition) bool {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return p.log.End() > 0
-		})
-	})
-}
-
 // needTopic finds a topic, or says which there are.
 func (c *Cluster) needTopic(name string) (*topic, error) {
 	m := c.meta.Load()

@@ -75,7 +75,7 @@ func (tc *txnCoordinator) used() bool {
 }
 
 func (tc *txnCoordinator) each(fn func(*txnShard)) {
-	for _, p := range sortedIDs(tc.shards) {
+	for _, p := range sortedKeys(tc.shards) {
 		fn(tc.shards[p])
 	}
 }
