@@ -19,6 +19,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	_ "github.com/twmb/franz-go/pkg/kgo"
+
+	_ "github.com/fakekafka/fakekafka/fakekafka" // so that go test runs this again when it has changed
 )
 
 // What a snippet may take for granted.
