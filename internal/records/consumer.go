@@ -68,27 +68,35 @@ type ConsumerGroup struct {
 }
 
 // Encode is the value's bytes.
-func (v ConsumerGroup) Encode() []byte {
+func (v ConsumerGroup) Encode() []byte { return encodeEpoch(v.Epoch, v.MetadataHash) }
+
+// DecodeConsumerGroup reads a value of TypeConsumerGroup.
+func DecodeConsumerGroup(b []byte) (v ConsumerGroup, err error) {
+	v.Epoch, v.MetadataHash, err = decodeEpoch(b, "a consumer group")
+	return v, err
+}
+
+// encodeEpoch is a value of an epoch, and of a number with tag 0 unless that is 0.
+func encodeEpoch(epoch int32, tagged int64) []byte {
 	w := flexibleValue(24)
-	w.int32(v.Epoch)
-	if v.MetadataHash == 0 {
+	w.int32(epoch)
+	if tagged == 0 {
 		w.noTags()
 	} else {
-		w.tag(0, func(f *writer) { f.int64(v.MetadataHash) })
+		w.tag(0, func(f *writer) { f.int64(tagged) })
 	}
 	return w.b
 }
 
-// DecodeConsumerGroup reads a value of TypeConsumerGroup.
-func DecodeConsumerGroup(b []byte) (v ConsumerGroup, err error) {
-	r, _ := value(b, "a consumer group", 0, 0)
-	v.Epoch = r.int32()
+func decodeEpoch(b []byte, what string) (epoch int32, tagged int64, err error) {
+	r, _ := value(b, what, 0, 0)
+	epoch = r.int32()
 	r.tags(func(tag int64, f *reader) {
 		if tag == 0 {
-			v.MetadataHash = f.int64()
+			tagged = f.int64()
 		}
 	})
-	return v, r.err
+	return epoch, tagged, r.err
 }
 
 // ConsumerMember is the value of TypeConsumerMember.
@@ -179,27 +187,12 @@ type ConsumerTarget struct {
 }
 
 // Encode is the value's bytes.
-func (v ConsumerTarget) Encode() []byte {
-	w := flexibleValue(24)
-	w.int32(v.Epoch)
-	if v.Timestamp == 0 {
-		w.noTags()
-	} else {
-		w.tag(0, func(f *writer) { f.int64(v.Timestamp) })
-	}
-	return w.b
-}
+func (v ConsumerTarget) Encode() []byte { return encodeEpoch(v.Epoch, v.Timestamp) }
 
 // DecodeConsumerTarget reads a value of TypeConsumerTarget.
 func DecodeConsumerTarget(b []byte) (v ConsumerTarget, err error) {
-	r, _ := value(b, "a consumer group's target", 0, 0)
-	v.Epoch = r.int32()
-	r.tags(func(tag int64, f *reader) {
-		if tag == 0 {
-			v.Timestamp = f.int64()
-		}
-	})
-	return v, r.err
+	v.Epoch, v.Timestamp, err = decodeEpoch(b, "a consumer group's target")
+	return v, err
 }
 
 // TopicPartitions are partitions of one topic. Epochs, where the record has them, stand beside Partitions.
