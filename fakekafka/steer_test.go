@@ -35,11 +35,17 @@ func joinRaw(t *testing.T, k *fakekafka.Cluster, group, client string) *rawMembe
 	return m
 }
 
-func (m *rawMember) joins() {
+// names tells the broker by this connection which client it is.
+func (m *rawMember) names() {
 	m.t.Helper()
 	versions := versioned(kmsg.NewPtrApiVersionsRequest(), 3)
 	versions.ClientSoftwareName, versions.ClientSoftwareVersion = m.software, "1"
 	m.ask(versions)
+}
+
+func (m *rawMember) joins() {
+	m.t.Helper()
+	m.names()
 	find := versioned(kmsg.NewPtrFindCoordinatorRequest(), 2)
 	find.CoordinatorKey = m.group
 	require.Zero(m.t, m.ask(find).(*kmsg.FindCoordinatorResponse).ErrorCode)

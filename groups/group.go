@@ -8,6 +8,7 @@ type group struct {
 	classic  *classicGroup
 	consumer *consumerGroup
 	unseen   bool // see makeUnseen
+	patience patience
 }
 
 // addGroup makes the container of a group id.

@@ -20,6 +20,7 @@ type heldReply struct {
 // holdReply lets the request of ticket t wait up to limit; answer is called once, at the limit or at releaseHeld.
 // drop replies when the shard is unloaded instead.
 func (s *Shard) holdReply(t Ticket, group, member string, limit time.Duration, answer, drop func()) *heldReply {
+	limit = s.groups[group].patience.of(member, limit)
 	h := &heldReply{ticket: t, answer: answer, drop: drop}
 	h.timer = timer{kind: timerHold, group: group, member: member, fire: func() { s.releaseHeld(h) }}
 	s.held[t] = h
@@ -43,6 +44,44 @@ func (s *Shard) Unpark(now time.Time, t Ticket) Effects {
 	s.begin(now)
 	s.releaseHeld(s.held[t])
 	return s.end()
+}
+
+// GaveUp is Unpark for a connection that its client closed after the heartbeat had been held for that time: it was gone, or did not
+// want to wait any longer.
+func (s *Shard) GaveUp(now time.Time, t Ticket, held time.Duration) Effects {
+	s.begin(now)
+	if h := s.held[t]; h != nil {
+		if g := s.groups[h.timer.group]; g != nil {
+			g.patience.gaveUp(h.timer.member, held)
+		}
+		s.releaseHeld(h)
+	}
+	return s.end()
+}
+
+// patience is what shows of a client's own limit for an answer, which it tells nobody (Java's request.timeout.ms, librdkafka's socket.timeout.ms, kgo's
+// RequestTimeoutOverhead): where that is shorter than the time its heartbeat is held, it closes the connection. One that comes
+// back with a heartbeat lives, so it wasn't the end of it. The members of a group mostly have one configuration: what one shows counts for all.
+type patience struct {
+	limit  time.Duration // 0: none is known
+	member string        // whose connection was closed last
+	held   time.Duration // for how long its heartbeat had waited then
+}
+
+func (p *patience) gaveUp(member string, held time.Duration) { p.member, p.held = member, held }
+
+// of is how long a heartbeat of the member is held that would be held up to most.
+func (p *patience) of(member string, most time.Duration) time.Duration {
+	if p.held > 0 && p.member == member {
+		if d := p.held * 3 / 4; p.limit == 0 || d < p.limit {
+			p.limit = d
+		}
+		p.held = 0
+	}
+	if p.limit > 0 {
+		return min(most, p.limit)
+	}
+	return most
 }
 
 func (s *Shard) unloadHeld() {

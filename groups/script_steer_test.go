@@ -207,6 +207,14 @@ func (w *script) unpark() error {
 	return nil
 }
 
+func (w *script) giveUp() error {
+	for _, t := range slices.Clone(w.client().waiting) {
+		w.effects(w.shard.GaveUp(w.now, t, w.duration("after", 0)))
+	}
+	w.effects(w.shard.Flush(w.now))
+	return nil
+}
+
 func (w *script) state() error {
 	id := w.group()
 	if len(w.d.CmdArgs) > 0 {

@@ -86,6 +86,8 @@ var scriptCommands = map[string]func(*script) error{
 	"lookup": (*script).lookup,
 	// unpark c1: another frame of its connection arrives
 	"unpark": (*script).unpark,
+	// give-up c1 after=2s: its client closes the connection, after its heartbeat was held for so long
+	"give-up": (*script).giveUp,
 	// state [g]
 	"state": (*script).state,
 }

@@ -134,11 +134,12 @@ func (co *coordinator) abandon(w *waitingRequest) {
 
 // release answers a held heartbeat: its connection has something else to say, or is gone. On the loop.
 func (co *coordinator) release(w *waitingRequest) {
-	if w.waits() {
-		now := co.c.clock.Now()
-		co.apply(now, w.shard, w.shard.Unpark(now, w.ticket))
-		co.dirty[w.shard.partition] = struct{}{}
-	}
+	co.letGo(w, func(now time.Time) groups.Effects { return w.shard.Unpark(now, w.ticket) })
+}
+
+// gaveUp is release for a connection that its client closed, after it had waited for the answer so long in real time. On the loop.
+func (co *coordinator) gaveUp(w *waitingRequest, waited time.Duration) {
+	co.letGo(w, func(now time.Time) groups.Effects { return w.shard.GaveUp(now, w.ticket, waited) })
 }
 
 // releaseWhere answers the held heartbeats among the waiting requests that which says yes to. On the loop.
@@ -166,9 +167,14 @@ func (c *Cluster) ReleaseHeartbeats(group string) {
 
 // endWait fires the timer that delays the answer of a request, for a client that would give up (waitingRequest.bears). On the loop.
 func (co *coordinator) endWait(w *waitingRequest, group string) {
+	co.letGo(w, func(now time.Time) groups.Effects { return w.shard.EndWait(now, group, w.ticket) })
+}
+
+// letGo has the shard do what may answer a request, if it still waits. On the loop.
+func (co *coordinator) letGo(w *waitingRequest, how func(now time.Time) groups.Effects) {
 	if w.waits() {
 		now := co.c.clock.Now()
-		co.apply(now, w.shard, w.shard.EndWait(now, group, w.ticket))
+		co.apply(now, w.shard, how(now))
 		co.dirty[w.shard.partition] = struct{}{}
 	}
 }

@@ -120,7 +120,11 @@ func (r *request) whileParked(w *waitingRequest, group string) (requestNews, err
 			return n, nil
 		case f := <-ahead:
 			ahead <- f // left for conn.next
-			if !post(func(co *coordinator) { co.release(w) }) {
+			letGo, waited := (*coordinator).release, time.Since(since)
+			if f.err != nil && r.conn.reason.Load() == nil { // it wasn't cut here
+				letGo = func(co *coordinator, w *waitingRequest) { co.gaveUp(w, waited) }
+			}
+			if !post(func(co *coordinator) { letGo(co, w) }) {
 				return requestNews{}, errClosed
 			}
 			if f.err != nil {
