@@ -235,7 +235,7 @@ func (s *Shard) holdClassicBeat(g *consumerGroup, m *consumerMember, c Command, 
 	if !s.cfg.Prompt || c.Ticket == 0 || s.beatsInTransaction(c.Client, g.id) {
 		return false
 	}
-	limit := min(heartbeatHold(c.Client), millis(m.classic.SessionTimeoutMs)/3)
+	limit := withinSession(c.Client, heartbeatHold(c.Client), millis(m.classic.SessionTimeoutMs))
 	if limit <= 0 {
 		return false
 	}

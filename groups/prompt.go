@@ -52,6 +52,19 @@ func classicHold(c Client, version int16, m *classicMember) time.Duration {
 	return heartbeatHold(c)
 }
 
+// withinSession bounds a hold by the session timeout that the member's own side watches over, too. librdkafka counts its session from answer to answer and looks at
+// its interval, which may be half of the session, once a second when it has nothing else to do: with a hold its heartbeats would come too close to the end of a short one.
+func withinSession(c Client, hold, session time.Duration) time.Duration {
+	hold = min(hold, session/3)
+	if isLibrdkafka(c.Software) {
+		hold = min(hold, session/2-librdkafkaTurn)
+	}
+	return hold
+}
+
+// librdkafkaTurn is that second and some more, for a busy machine.
+const librdkafkaTurn = 1500 * time.Millisecond
+
 // ClosesUnheard tells whether a member's client sends nothing when it is closed, and waits for the answer of its heartbeat then. That is the Java consumer
 // where it doesn't leave the group: as a static member (KIP-345), and in Kafka Streams.
 func (s *Shard) ClosesUnheard(group, member string, c Client) bool {
@@ -86,7 +99,7 @@ func (s *Shard) holdHeartbeat(c Command, req *kmsg.HeartbeatRequest, m *classicM
 	if !m.assignedAt.IsZero() {
 		m.interval, m.assignedAt = s.now.Sub(m.assignedAt), time.Time{}
 	}
-	limit := min(classicHold(c.Client, req.Version, m), m.sessionTimeout/3)
+	limit := withinSession(c.Client, classicHold(c.Client, req.Version, m), m.sessionTimeout)
 	if limit <= 0 {
 		return false
 	}
