@@ -121,7 +121,7 @@ func (e badInput) Unwrap() error { return e.error }
 func remedy(err error) string {
 	var u *wire.UnsupportedError
 	if errors.As(err, &u) && u.TooOld() {
-		return ". Apache Kafka 4 serves no version older than that either (KIP-896): update the client, or have it take the broker for 2.1 or newer (sarama: Config.Version)"
+		return ". Apache Kafka 4 serves no version older than that either (KIP-896): update the client (sarama: to 1.41 or newer), or have it take the broker for 2.1 or newer (sarama: Config.Version)"
 	}
 	return ""
 }
