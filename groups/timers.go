@@ -157,6 +157,9 @@ func (t *timer) shown() Timer {
 	}
 }
 
+// Idle says that a timer finds nothing to do, if nothing else happens before it fires: the clean-up of a shard without groups.
+func (s *Shard) Idle(t Timer) bool { return t.Kind == timerExpiration.String() && len(s.groups) == 0 }
+
 // AwaitedBy are the members whose doing ends a timer that WaitsForClients.
 func (s *Shard) AwaitedBy(t Timer) []string {
 	if t.Member != "" {

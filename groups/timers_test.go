@@ -46,6 +46,26 @@ func TestNextTimer(t *testing.T) {
 	require.False(t, ok)
 }
 
+// The clean-up of a shard is idle while there are no groups.
+func TestIdleTimers(t *testing.T) {
+	t.Parallel()
+	idle := func(s *Shard) (idle, all int) {
+		for _, t := range allTimers(s) {
+			if all++; s.Idle(t) {
+				idle++
+			}
+		}
+		return idle, all
+	}
+	s := NewShard(DefaultConfig(), Deps{})
+	s.Loaded(time.Unix(1_000_000, 0))
+	n, all := idle(s)
+	require.Equal(t, []int{1, 1}, []int{n, all})
+	s, _, _ = benchGroup(t, 2, false)
+	n, all = idle(s)
+	require.Equal(t, []int{0, 3}, []int{n, all}, "clean-up, and two sessions")
+}
+
 // TouchAll counts as a heartbeat of those that are meant. What would have happened at the same moment happens in the order of before.
 func TestTouchAll(t *testing.T) {
 	t.Parallel()

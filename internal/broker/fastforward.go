@@ -68,7 +68,7 @@ const busyMachine = 10 * time.Second
 // past a timer that a client has to answer first. On the loop.
 func (c *Cluster) forwardOnce(target time.Time, limit time.Duration) (done bool, blocked *groups.Timer) {
 	co := c.groups
-	sh, next, ok := co.nextTimer(func(t groups.Timer) bool { return !t.IO && !co.keptAlive(t) })
+	sh, next, ok := co.nextTimer(func(sh *shard, t groups.Timer) bool { return !t.IO && !sh.Idle(t) && !co.keptAlive(t) })
 	at := target
 	if ok && next.Deadline.Before(at) {
 		at = next.Deadline
@@ -79,7 +79,7 @@ func (c *Cluster) forwardOnce(target time.Time, limit time.Duration) (done bool,
 	if t, has := co.scripts.deadline(); has && t.Before(at) {
 		at = t
 	}
-	if _, t, has := co.nextTimer(co.blocks); has {
+	if _, t, has := co.nextTimer(func(_ *shard, t groups.Timer) bool { return co.blocks(t) }); has {
 		before := t.Deadline.Add(-1)
 		if !c.clock.manual {
 			before = before.Add(-2*limit - busyMachine) // its time goes on while the client is waited for
@@ -124,10 +124,12 @@ func (c *Cluster) due(now time.Time) bool {
 }
 
 // nextTimer is the earliest of the shards' timers that want says yes to.
-func (co *coordinator) nextTimer(want func(groups.Timer) bool) (sh *shard, t groups.Timer, ok bool) {
+func (co *coordinator) nextTimer(want func(*shard, groups.Timer) bool) (sh *shard, t groups.Timer, ok bool) {
 	for _, p := range co.order {
-		if other, has := co.shards[p].NextTimer(want); has && (!ok || other.Deadline.Before(t.Deadline)) {
-			sh, t, ok = co.shards[p], other, true
+		of := co.shards[p]
+		other, has := of.NextTimer(func(t groups.Timer) bool { return want(of, t) })
+		if has && (!ok || other.Deadline.Before(t.Deadline)) {
+			sh, t, ok = of, other, true
 		}
 	}
 	return sh, t, ok
@@ -163,7 +165,7 @@ func (c *Cluster) awaitClients(t groups.Timer, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	stands := func() bool {
-		_, _, there := c.groups.nextTimer(func(o groups.Timer) bool { return o == t })
+		_, _, there := c.groups.nextTimer(func(_ *shard, o groups.Timer) bool { return o == t })
 		return there && c.groups.blocks(t)
 	}
 	err := c.Await(ctx, func() bool { return !stands() })

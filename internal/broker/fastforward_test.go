@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/fakekafka/fakekafka/groups"
 	"github.com/fakekafka/fakekafka/internal/memnet"
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
@@ -46,4 +47,25 @@ func TestFastForwardAfterClose(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Time that is moved far doesn't stop for the clean-up of each of the 50 coordinators: those without groups have nothing to do. The one that has a group finds on its
+// way, at its time, that the offsets' retention is over.
+func TestFastForwardPassesIdleCleanUp(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}})
+	cl := dialNode(t, c, coordinatorOf(t, c, "g"))
+	require.Equal(t, wire.None, simpleCommit(t, cl, "g", 6))
+	steps := 0
+	require.NoError(t, c.FastForward(10*24*time.Hour, time.Second, func() { steps++ }))
+	require.Less(t, steps, 10*24*60/5*4, "as many as there are for the group and the logs")
+	state, ok := c.GroupState("g")
+	require.False(t, ok, "%v", state)
+	for _, e := range c.History("g") {
+		if e.Kind == groups.EventOffsetsExpired {
+			require.Less(t, e.At.Sub(c.StartedAt()), 7*24*time.Hour+11*time.Minute)
+			return
+		}
+	}
+	t.Fatal("no offset has expired")
 }
