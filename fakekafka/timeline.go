@@ -235,7 +235,7 @@ func whatText(e Event) string {
 	if e.Kind == "committed" || e.Kind == "offsets pending" {
 		what += fmt.Sprintf(" at %d", e.Offset)
 	}
-	if e.Cause != "" {
+	if e.Cause != "" && e.Cause != string(e.Kind) {
 		what += ": " + e.Cause
 	}
 	return what

@@ -59,6 +59,7 @@ func (g *Group) unmet(err error, n int, members ...string) error {
 	if len(s.Members) < max(n, wanted.N) || len(missing) > 0 {
 		complete := n > 0 && len(s.Members) >= max(n, wanted.N)
 		hints = append(hints, g.absent(s, missing, complete)...)
+		hints = append(hints, few(g.rivals(s), "instance ids")...)
 	}
 	return g.failed(err, hints...)
 }
@@ -135,6 +136,26 @@ func (k *Cluster) missing(topics []string) string {
 		told = append(told, fmt.Sprintf("and to %s more", count(more, "topic")))
 	}
 	return strings.Join(told, "; ")
+}
+
+// rivals says of which static members two processes claim the place, a line each: Kafka then fences the one that was there first.
+func (g *Group) rivals(s GroupState) (told []string) {
+	fenced := map[string]Event{} // by instance id, the last of each
+	for _, e := range g.History() {
+		switch {
+		case e.Kind == groups.EventReplaced:
+			delete(fenced, e.InstanceID)
+		case e.Kind == groups.EventFenced && e.InstanceID != "":
+			fenced[e.InstanceID] = e
+		}
+	}
+	for _, m := range s.Members {
+		if e, ok := fenced[m.InstanceID]; ok && e.Member != m.ID {
+			told = append(told, fmt.Sprintf("two processes have the instance id %q: client %q was fenced at +%.3fs, as client %q has taken its place",
+				broker.LoggedName(m.InstanceID), broker.LoggedName(e.ClientID), e.At.Sub(g.k.b.StartedAt()).Seconds(), broker.LoggedName(m.ClientID)))
+		}
+	}
+	return told
 }
 
 // silent says which members are not heard and still have a session, a line each.

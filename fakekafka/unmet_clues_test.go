@@ -118,3 +118,18 @@ func TestOneOfManySubtestsIsAtFault(t *testing.T) {
 	require.Contains(t, r.logs[0], "after the failure above, group billing-11 ")
 	require.Contains(t, logs, "fakekafka: … and timelines of 5 groups more: Group(id).Timeline() has each")
 }
+
+// Two processes with one instance id, which may have the same client.id, too.
+func TestTwoProcessesWithOneInstanceID(t *testing.T) {
+	t.Parallel()
+	for _, second := range []string{"a", "b"} {
+		k := fakekafka.Start(t, fakekafka.Topic("orders", 1))
+		g := k.Group("billing")
+		a := k.Join("billing", fakekafka.Member{ClientID: "a", InstanceID: "pod-1", Topics: []string{"orders"}})
+		g.AwaitStable(t, 1)
+		k.Join("billing", fakekafka.Member{ClientID: second, InstanceID: "pod-1", Topics: []string{"orders"}})
+		require.NotContains(t, unmet(t, stableWith(g, 2)), "two processes")
+		require.Equal(t, fakekafka.FencedInstanceID, a.Heartbeat())
+		require.Regexp(t, `two processes have the instance id "pod-1": client "a" was fenced at \+[0-9.]+s, as client "`+second+`" has taken its place`, unmet(t, stableWith(g, 2)))
+	}
+}
