@@ -8,7 +8,7 @@ import (
 
 // applyClassicGroup applies a record of type 2.
 func (s *Shard) applyClassicGroup(r Record) {
-	key, err := records.ReadGroupKey(r.Key)
+	key, err := records.DecodeGroupKey(r.Key)
 	if err != nil {
 		return
 	}
@@ -20,7 +20,7 @@ func (s *Shard) applyClassicGroup(r Record) {
 		}
 		return
 	}
-	value, err := records.ReadGroupValue(r.Value)
+	value, err := records.DecodeGroupValue(r.Value)
 	if err != nil {
 		return
 	}
@@ -112,18 +112,18 @@ func groupRecord(g *group, assignments map[string][]byte) Record {
 			Subscription: m.metadata(c.protocol), Assignment: assignments[m.id],
 		})
 	}
-	return Record{Key: records.GroupKey{Group: g.id}.Append(nil), Value: value.Append(nil)}
+	return Record{Key: records.GroupKey{Group: g.id}.Encode(), Value: value.Encode()}
 }
 
 // emptyGroupRecord says that a group exists: what a JoinGroup writes that creates one, whatever its answer.
 func emptyGroupRecord(g *group) Record {
 	value := records.GroupValue{StateTime: g.classic.stateSince.UnixMilli()}
-	return Record{Key: records.GroupKey{Group: g.id}.Append(nil), Value: value.Append(nil)}
+	return Record{Key: records.GroupKey{Group: g.id}.Encode(), Value: value.Encode()}
 }
 
 // groupTombstone ends a classic group.
 func groupTombstone(id string) Record {
-	return Record{Key: records.GroupKey{Group: id}.Append(nil)}
+	return Record{Key: records.GroupKey{Group: id}.Encode()}
 }
 
 // assignments are the members' present ones.

@@ -20,7 +20,7 @@ func TestLoadedWithoutRebalanceTimeout(t *testing.T) {
 		value.Members = append(value.Members, records.GroupMember{ID: id, ClientID: id, ClientHost: "/", RebalanceTimeout: -1, SessionTimeout: 20_000})
 	}
 	s := NewShard(DefaultConfig(), Deps{})
-	s.Replay(0, Record{Key: records.GroupKey{Group: "g"}.Append(nil), Value: value.Append(nil)}, -1)
+	s.Replay(0, Record{Key: records.GroupKey{Group: "g"}.Encode(), Value: value.Encode()}, -1)
 	s.Loaded(start)
 
 	join := kmsg.NewPtrJoinGroupRequest()
@@ -41,9 +41,9 @@ func TestLoadedWithoutStateTime(t *testing.T) {
 	cfg.OffsetsRetention, cfg.OffsetsRetentionCheck = time.Hour, time.Minute
 	s := NewShard(cfg, Deps{})
 	group := records.GroupValue{ProtocolType: "consumer", Generation: 7, StateTime: -1}
-	s.Replay(0, Record{Key: records.GroupKey{Group: "g"}.Append(nil), Value: group.Append(nil)}, -1)
+	s.Replay(0, Record{Key: records.GroupKey{Group: "g"}.Encode(), Value: group.Encode()}, -1)
 	offset := records.OffsetValue{Offset: 5, LeaderEpoch: -1, Commit: start.Add(-30 * time.Minute).UnixMilli(), Expire: -1}
-	s.Replay(1, Record{Key: records.OffsetKey{Group: "g", Topic: "t"}.Append(nil), Value: offset.Append(nil)}, -1)
+	s.Replay(1, Record{Key: records.OffsetKey{Group: "g", Topic: "t"}.Encode(), Value: offset.Encode()}, -1)
 	s.Loaded(start)
 	for minute := 1; minute <= 30; minute++ {
 		require.Len(t, s.GroupIDs(), 1, "minute %d", minute)
@@ -60,7 +60,7 @@ func TestLoadedWithoutProtocol(t *testing.T) {
 		{ID: "a", InstanceID: kmsg.StringPtr("one"), ClientID: "a", ClientHost: "/", RebalanceTimeout: 20_000, SessionTimeout: 20_000},
 	}}
 	s := NewShard(DefaultConfig(), Deps{})
-	s.Replay(0, Record{Key: records.GroupKey{Group: "g"}.Append(nil), Value: value.Append(nil)}, -1)
+	s.Replay(0, Record{Key: records.GroupKey{Group: "g"}.Encode(), Value: value.Encode()}, -1)
 	s.Loaded(start)
 	state, ok := s.State("g")
 	require.True(t, ok)
@@ -83,8 +83,8 @@ func TestLoadedWithoutProtocol(t *testing.T) {
 func TestUnreadableGroupRecords(t *testing.T) {
 	t.Parallel()
 	s := NewShard(DefaultConfig(), Deps{})
-	key := records.GroupKey{Group: "g"}.Append(nil)
-	value := records.GroupValue{ProtocolType: "consumer", Generation: 7, StateTime: -1}.Append(nil)
+	key := records.GroupKey{Group: "g"}.Encode()
+	value := records.GroupValue{ProtocolType: "consumer", Generation: 7, StateTime: -1}.Encode()
 	s.Replay(0, Record{Key: key[:len(key)-1], Value: value}, -1)
 	s.Replay(1, Record{Key: key, Value: value[:len(value)-1]}, -1)
 	require.Empty(t, s.GroupIDs())

@@ -63,12 +63,12 @@ func FuzzShard(f *testing.F) {
 
 // FuzzReplay feeds a shard a log of hostile records.
 func FuzzReplay(f *testing.F) {
-	f.Add(records.GroupKey{Group: "g"}.Append(nil), records.GroupValue{ProtocolType: "consumer", Generation: 1}.Append(nil))
-	f.Add(records.OffsetKey{Group: "g", Topic: "foo"}.Append(nil), records.OffsetValue{Offset: 1, Expire: -1}.Append(nil))
+	f.Add(records.GroupKey{Group: "g"}.Encode(), records.GroupValue{ProtocolType: "consumer", Generation: 1}.Encode())
+	f.Add(records.OffsetKey{Group: "g", Topic: "foo"}.Encode(), records.OffsetValue{Offset: 1, Expire: -1}.Encode())
 	protocol, leader := "range", "m"
 	for _, ms := range []int32{-1, 0, 1} {
-		f.Add(records.GroupKey{Group: "g"}.Append(nil), records.GroupValue{ProtocolType: "consumer", Generation: 1, Protocol: &protocol, Leader: &leader,
-			Members: []records.GroupMember{{ID: "m", RebalanceTimeout: ms, SessionTimeout: ms}}}.Append(nil))
+		f.Add(records.GroupKey{Group: "g"}.Encode(), records.GroupValue{ProtocolType: "consumer", Generation: 1, Protocol: &protocol, Leader: &leader,
+			Members: []records.GroupMember{{ID: "m", RebalanceTimeout: ms, SessionTimeout: ms}}}.Encode())
 		f.Add(records.ConsumerKey(records.TypeConsumerMember, "g", "m"), records.ConsumerMember{Names: []string{"foo"}, RebalanceTimeoutMs: ms,
 			Classic: &records.ClassicMember{SessionTimeoutMs: ms, Protocols: []records.ClassicProtocol{{Name: "range", Metadata: subscriptionBytes([]string{"foo"}, nil)}}}}.Encode())
 	}

@@ -324,11 +324,11 @@ func (s *Shard) offsetRecords(r commitRequest, expire int64) []Record {
 			continue
 		}
 		batch = append(batch, Record{
-			Key: records.OffsetKey{Group: r.group, Topic: o.topic, Partition: o.partition}.Append(nil),
+			Key: records.OffsetKey{Group: r.group, Topic: o.topic, Partition: o.partition}.Encode(),
 			Value: records.OffsetValue{
 				Offset: o.offset, LeaderEpoch: o.leaderEpoch, Metadata: o.metadata,
 				Commit: s.now.UnixMilli(), Expire: expire, TopicID: o.topicID,
-			}.Append(nil),
+			}.Encode(),
 		})
 	}
 	return batch

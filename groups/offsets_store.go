@@ -84,7 +84,7 @@ func compareOffsets(a, b CommittedOffset) int {
 
 // applyOffset applies a record of type 0 or 1 outside a transaction.
 func (s *Shard) applyOffset(offset int64, r Record) {
-	key, err := records.ReadOffsetKey(r.Key)
+	key, err := records.DecodeOffsetKey(r.Key)
 	if err != nil {
 		return
 	}
@@ -99,7 +99,7 @@ func (s *Shard) applyOffset(offset int64, r Record) {
 		}
 		return
 	}
-	value, err := records.ReadOffsetValue(r.Value)
+	value, err := records.DecodeOffsetValue(r.Value)
 	if err != nil {
 		return
 	}
@@ -111,11 +111,11 @@ func (s *Shard) applyPending(offset, producerID int64, r Record) {
 	if kind, err := records.KeyType(r.Key); err != nil || kind != records.TypeOffsetCommit || r.Value == nil {
 		return
 	}
-	key, err := records.ReadOffsetKey(r.Key)
+	key, err := records.DecodeOffsetKey(r.Key)
 	if err != nil {
 		return
 	}
-	value, err := records.ReadOffsetValue(r.Value)
+	value, err := records.DecodeOffsetValue(r.Value)
 	if err != nil {
 		return
 	}
@@ -222,5 +222,5 @@ func (s *Shard) CompleteTransaction(now time.Time, producerID int64, commit bool
 
 // offsetTombstone deletes a committed offset and the pending ones of its partition.
 func offsetTombstone(group string, tp topicPartition) Record {
-	return Record{Key: records.OffsetKey{Group: group, Topic: tp.topic, Partition: tp.partition}.Append(nil)}
+	return Record{Key: records.OffsetKey{Group: group, Topic: tp.topic, Partition: tp.partition}.Encode()}
 }

@@ -13,8 +13,8 @@ import (
 
 func offsetRecord(group, topic string, partition int32, offset int64, id assignors.TopicID) Record {
 	return Record{
-		Key:   records.OffsetKey{Group: group, Topic: topic, Partition: partition}.Append(nil),
-		Value: records.OffsetValue{Offset: offset, LeaderEpoch: -1, Expire: -1, TopicID: id}.Append(nil),
+		Key:   records.OffsetKey{Group: group, Topic: topic, Partition: partition}.Encode(),
+		Value: records.OffsetValue{Offset: offset, LeaderEpoch: -1, Expire: -1, TopicID: id}.Encode(),
 	}
 }
 
@@ -23,8 +23,8 @@ func TestUnreadableOffsetRecords(t *testing.T) {
 	t.Parallel()
 	good := offsetRecord("g", "foo", 0, 5, assignors.TopicID{})
 	group := Record{
-		Key:   records.GroupKey{Group: "g"}.Append(nil),
-		Value: records.GroupValue{ProtocolType: "consumer", StateTime: -1}.Append(nil),
+		Key:   records.GroupKey{Group: "g"}.Encode(),
+		Value: records.GroupValue{ProtocolType: "consumer", StateTime: -1}.Encode(),
 	}
 	for _, producer := range []int64{-1, 7} {
 		s := NewShard(DefaultConfig(), Deps{})

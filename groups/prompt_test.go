@@ -47,7 +47,7 @@ func TestWhoClosesUnheard(t *testing.T) {
 		for id, instance := range map[string]*string{"static": kmsg.StringPtr("one"), "dynamic": nil} {
 			value.Members = append(value.Members, records.GroupMember{ID: id, InstanceID: instance, ClientID: id, SessionTimeout: 10_000})
 		}
-		s.Replay(0, Record{Key: records.GroupKey{Group: group}.Append(nil), Value: value.Append(nil)}, -1)
+		s.Replay(0, Record{Key: records.GroupKey{Group: group}.Encode(), Value: value.Encode()}, -1)
 	}
 	classic("range", "range")
 	classic("streams", "stream")

@@ -79,14 +79,14 @@ func (w *script) describeRecord(r Record) string {
 	}
 	switch kind {
 	case records.TypeOffsetCommit:
-		k, err := records.ReadOffsetKey(r.Key)
+		k, err := records.DecodeOffsetKey(r.Key)
 		if err != nil {
 			return err.Error()
 		}
 		if r.Value == nil {
 			return fmt.Sprintf("offset %s %s-%d: tombstone", k.Group, k.Topic, k.Partition)
 		}
-		v, err := records.ReadOffsetValue(r.Value)
+		v, err := records.DecodeOffsetValue(r.Value)
 		if err != nil {
 			return err.Error()
 		}
@@ -102,14 +102,14 @@ func (w *script) describeRecord(r Record) string {
 		}
 		return out
 	case records.TypeGroupMetadata:
-		k, err := records.ReadGroupKey(r.Key)
+		k, err := records.DecodeGroupKey(r.Key)
 		if err != nil {
 			return err.Error()
 		}
 		if r.Value == nil {
 			return fmt.Sprintf("group %s: tombstone", k.Group)
 		}
-		v, err := records.ReadGroupValue(r.Value)
+		v, err := records.DecodeGroupValue(r.Value)
 		if err != nil {
 			return err.Error()
 		}

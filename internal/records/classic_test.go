@@ -13,7 +13,7 @@ func ptr[T any](v T) *T { return &v }
 func TestOffsetKeyAndValue(t *testing.T) {
 	t.Parallel()
 	k := OffsetKey{Group: "g", Topic: "foo", Partition: 3}
-	got, err := ReadOffsetKey(k.Append(nil))
+	got, err := DecodeOffsetKey(k.Encode())
 	require.NoError(t, err)
 	require.Equal(t, k, got)
 	for _, v := range []OffsetValue{
@@ -21,8 +21,8 @@ func TestOffsetKeyAndValue(t *testing.T) {
 		{Offset: -5, LeaderEpoch: -1, Commit: 1, Expire: -1},
 		{Offset: 7, LeaderEpoch: -1, Metadata: "m", Commit: 1, Expire: 60_001},
 	} {
-		b := v.Append(nil)
-		got, err := ReadOffsetValue(b)
+		b := v.Encode()
+		got, err := DecodeOffsetValue(b)
 		require.NoError(t, err)
 		require.Equal(t, v, got)
 		var other kmsg.OffsetCommitValue // another reader of the same format
@@ -38,7 +38,7 @@ func TestOlderVersionsAreRead(t *testing.T) {
 	t.Parallel()
 	for version := int16(0); version <= 4; version++ {
 		v := kmsg.OffsetCommitValue{Version: version, Offset: 9, LeaderEpoch: 2, Metadata: "m", CommitTimestamp: 11, ExpireTimestamp: 12}
-		got, err := ReadOffsetValue(v.AppendTo(nil))
+		got, err := DecodeOffsetValue(v.AppendTo(nil))
 		require.NoError(t, err)
 		want := OffsetValue{Offset: 9, LeaderEpoch: -1, Metadata: "m", Commit: 11, Expire: -1}
 		if version == 1 {
@@ -53,7 +53,7 @@ func TestOlderVersionsAreRead(t *testing.T) {
 			Version: version, ProtocolType: "consumer", Generation: 3, Protocol: ptr("range"), Leader: ptr("m1"), CurrentStateTimestamp: 5,
 			Members: []kmsg.GroupMetadataValueMember{{MemberID: "m1", InstanceID: ptr("i"), ClientID: "c", ClientHost: "/h", RebalanceTimeoutMillis: 7, SessionTimeoutMillis: 8, Subscription: []byte("s"), Assignment: []byte("a")}},
 		}
-		gotGroup, err := ReadGroupValue(g.AppendTo(nil))
+		gotGroup, err := DecodeGroupValue(g.AppendTo(nil))
 		require.NoError(t, err)
 		wantGroup := GroupValue{
 			ProtocolType: "consumer", Generation: 3, Protocol: ptr("range"), Leader: ptr("m1"), StateTime: -1,
@@ -68,7 +68,7 @@ func TestOlderVersionsAreRead(t *testing.T) {
 		if version >= 3 {
 			wantGroup.Members[0].InstanceID = ptr("i")
 			if version == 3 {
-				require.Equal(t, g.AppendTo(nil), wantGroup.Append(nil), "version 3 is the one that is written")
+				require.Equal(t, g.AppendTo(nil), wantGroup.Encode(), "version 3 is the one that is written")
 			}
 		}
 		require.Equal(t, wantGroup, gotGroup, "version %d", version)
@@ -77,9 +77,9 @@ func TestOlderVersionsAreRead(t *testing.T) {
 
 func TestBadInputIsAnError(t *testing.T) {
 	t.Parallel()
-	full := GroupValue{ProtocolType: "consumer", Members: []GroupMember{{ID: "m", Subscription: []byte("s")}}}.Append(nil)
+	full := GroupValue{ProtocolType: "consumer", Members: []GroupMember{{ID: "m", Subscription: []byte("s")}}}.Encode()
 	for i := range full {
-		_, err := ReadGroupValue(full[:i])
+		_, err := DecodeGroupValue(full[:i])
 		require.Error(t, err, "cut after %d bytes", i)
 	}
 	for name, in := range map[string]string{
@@ -90,10 +90,10 @@ func TestBadInputIsAnError(t *testing.T) {
 	} {
 		b, err := hex.DecodeString(in)
 		require.NoError(t, err)
-		_, err = ReadGroupValue(b)
+		_, err = DecodeGroupValue(b)
 		require.Error(t, err, name)
 	}
-	_, err := ReadOffsetKey(GroupKey{Group: "g"}.Append(nil))
+	_, err := DecodeOffsetKey(GroupKey{Group: "g"}.Encode())
 	require.Error(t, err)
 	_, err = KeyType([]byte{1})
 	require.ErrorIs(t, err, errShort)

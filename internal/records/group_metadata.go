@@ -25,24 +25,24 @@ type GroupMember struct {
 	Assignment       []byte
 }
 
-// Append writes the key.
-func (k GroupKey) Append(b []byte) []byte {
-	w := writer{b: b}
+// Encode is the key's bytes.
+func (k GroupKey) Encode() []byte {
+	var w writer
 	w.int16(TypeGroupMetadata)
 	w.string(k.Group)
 	return w.b
 }
 
-// ReadGroupKey reads a key of type 2.
-func ReadGroupKey(b []byte) (GroupKey, error) {
+// DecodeGroupKey reads a key of type 2.
+func DecodeGroupKey(b []byte) (GroupKey, error) {
 	r := key(b, TypeGroupMetadata)
 	k := GroupKey{Group: r.string()}
 	return k, r.err
 }
 
-// Append writes the value as Kafka 4.3 does, in version 3.
-func (v GroupValue) Append(b []byte) []byte {
-	w := writer{b: b}
+// Encode is the value as Kafka 4.3 writes it, in version 3.
+func (v GroupValue) Encode() []byte {
+	var w writer
 	w.int16(3)
 	w.string(v.ProtocolType)
 	w.int32(v.Generation)
@@ -64,8 +64,8 @@ func (v GroupValue) Append(b []byte) []byte {
 	return w.b
 }
 
-// ReadGroupValue reads versions 0 to 4.
-func ReadGroupValue(b []byte) (GroupValue, error) {
+// DecodeGroupValue reads versions 0 to 4.
+func DecodeGroupValue(b []byte) (GroupValue, error) {
 	r, version := value(b, "a classic group", 4, 4)
 	v := GroupValue{StateTime: -1}
 	v.ProtocolType = r.string()

@@ -17,9 +17,9 @@ type OffsetValue struct {
 	TopicID     [16]byte // zero: unknown
 }
 
-// Append writes the key.
-func (k OffsetKey) Append(b []byte) []byte {
-	w := writer{b: b}
+// Encode is the key's bytes.
+func (k OffsetKey) Encode() []byte {
+	w := writer{b: make([]byte, 0, 10+len(k.Group)+len(k.Topic))}
 	w.int16(TypeOffsetCommit)
 	w.string(k.Group)
 	w.string(k.Topic)
@@ -27,16 +27,16 @@ func (k OffsetKey) Append(b []byte) []byte {
 	return w.b
 }
 
-// ReadOffsetKey reads a key of type 0 or 1.
-func ReadOffsetKey(b []byte) (OffsetKey, error) {
+// DecodeOffsetKey reads a key of type 0 or 1.
+func DecodeOffsetKey(b []byte) (OffsetKey, error) {
 	r := key(b, TypeOffsetCommitLegacy, TypeOffsetCommit)
 	k := OffsetKey{Group: r.string(), Topic: r.string(), Partition: r.int32()}
 	return k, r.err
 }
 
-// Append writes the value as Kafka 4.3 does: version 4, or version 1 when it has an expiry, which loses leader epoch and topic id.
-func (v OffsetValue) Append(b []byte) []byte {
-	w := writer{b: b}
+// Encode is the value as Kafka 4.3 writes it: version 4, or version 1 when it has an expiry, which loses leader epoch and topic id.
+func (v OffsetValue) Encode() []byte {
+	w := writer{b: make([]byte, 0, 46+len(v.Metadata))}
 	if v.Expire != -1 {
 		w.int16(1)
 		w.int64(v.Offset)
@@ -62,8 +62,8 @@ func (v OffsetValue) Append(b []byte) []byte {
 	return w.b
 }
 
-// ReadOffsetValue reads versions 0 to 4.
-func ReadOffsetValue(b []byte) (OffsetValue, error) {
+// DecodeOffsetValue reads versions 0 to 4.
+func DecodeOffsetValue(b []byte) (OffsetValue, error) {
 	r, version := value(b, "a committed offset", 4, 4)
 	v := OffsetValue{LeaderEpoch: -1, Expire: -1}
 	v.Offset = r.int64()
