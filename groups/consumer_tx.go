@@ -180,10 +180,13 @@ func (g *consumerGroup) undoOf(r Record) func() {
 	if err != nil {
 		return nil
 	}
+	epoch, hash, read, assigned, at := g.groupEpoch, g.metadataHash, g.epochRead, g.assignmentEpoch, g.assignedAt
+	undoEpochs := func() {
+		g.groupEpoch, g.metadataHash, g.epochRead, g.assignmentEpoch, g.assignedAt = epoch, hash, read, assigned, at
+	}
 	switch typ {
-	case records.TypeConsumerGroup:
-		epoch, hash, read := g.groupEpoch, g.metadataHash, g.epochRead
-		return func() { g.groupEpoch, g.metadataHash, g.epochRead = epoch, hash, read }
+	case records.TypeConsumerGroup, records.TypeConsumerTarget:
+		return undoEpochs
 	case records.TypeConsumerMember:
 		m, counted := g.members[second], g.counted
 		if m == nil {
@@ -202,9 +205,6 @@ func (g *consumerGroup) undoOf(r Record) func() {
 			g.counted = counted
 			undoInstance()
 		}
-	case records.TypeConsumerTarget:
-		epoch, at := g.assignmentEpoch, g.assignedAt
-		return func() { g.assignmentEpoch, g.assignedAt = epoch, at }
 	case records.TypeConsumerTargetMember:
 		target, order := g.target[second], g.targetOrder[second]
 		return func() {
@@ -219,10 +219,10 @@ func (g *consumerGroup) undoOf(r Record) func() {
 	case records.TypeConsumerCurrentMember:
 		m := g.members[second]
 		if m == nil {
-			return nil
+			return func() { g.dropMember(second); undoEpochs() }
 		}
 		assignment := m.memberAssignment
-		return func() { g.setAssignment(m, assignment) }
+		return func() { g.setAssignment(m, assignment); undoEpochs() }
 	case records.TypeConsumerRegex:
 		was, counted := g.regexes[second], g.counted
 		return func() { g.setRegex(second, was); g.counted = counted }
