@@ -93,6 +93,8 @@ type classicMember struct {
 	join *parked[*kmsg.JoinGroupRequest]
 	sync *parked[*kmsg.SyncGroupRequest]
 	beat *heldReply
+	// See group.gaveUp.
+	gaveUp time.Duration
 
 	session    timer
 	lastBeat   time.Time

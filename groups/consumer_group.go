@@ -96,8 +96,9 @@ type memberSoft struct {
 	sync     timer         // classic: it has joined and not synced
 	lastBeat time.Time
 	held     *heldReply
-	toldBy   uint64 // the connection that the last answer with an assignment went to, until the member speaks by it again
-	fenced   bool   // by the test: the next request fails
+	gaveUp   time.Duration // see group.gaveUp
+	toldBy   uint64        // the connection that the last answer with an assignment went to, until the member speaks by it again
+	fenced   bool          // by the test: the next request fails
 }
 
 func newConsumerGroup(id string) *consumerGroup {

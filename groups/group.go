@@ -1,5 +1,7 @@
 package groups
 
+import "time"
+
 // group is what the coordinator knows under one group id: offsets, and at most one of the two kinds of members.
 // Both nil only while records are replayed, or between the steps of a conversion.
 type group struct {
@@ -7,8 +9,8 @@ type group struct {
 	offsets  offsets
 	classic  *classicGroup
 	consumer *consumerGroup
-	unseen   bool // see makeUnseen
-	patience patience
+	unseen   bool          // see makeUnseen
+	patience time.Duration // heartbeats are held no longer; 0: nothing has shown of that
 }
 
 // addGroup makes the container of a group id.

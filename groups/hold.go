@@ -20,7 +20,7 @@ type heldReply struct {
 // holdReply lets the request of ticket t wait up to limit; answer is called once, at the limit or at releaseHeld.
 // drop replies when the shard is unloaded instead.
 func (s *Shard) holdReply(t Ticket, group, member string, limit time.Duration, answer, drop func()) *heldReply {
-	limit = s.groups[group].patience.of(member, limit)
+	limit = s.groups[group].heldAtMost(member, limit)
 	h := &heldReply{ticket: t, answer: answer, drop: drop}
 	h.timer = timer{kind: timerHold, group: group, member: member, fire: func() { s.releaseHeld(h) }}
 	s.held[t] = h
@@ -51,37 +51,43 @@ func (s *Shard) Unpark(now time.Time, t Ticket) Effects {
 func (s *Shard) GaveUp(now time.Time, t Ticket, held time.Duration) Effects {
 	s.begin(now)
 	if h := s.held[t]; h != nil {
-		if g := s.groups[h.timer.group]; g != nil {
-			g.patience.gaveUp(h.timer.member, held)
+		if d := s.groups[h.timer.group].gaveUp(h.timer.member); d != nil {
+			*d = held
 		}
 		s.releaseHeld(h)
 	}
 	return s.end()
 }
 
-// patience is what shows of a client's own limit for an answer, which it tells nobody (Java's request.timeout.ms, librdkafka's socket.timeout.ms, kgo's
-// RequestTimeoutOverhead): where that is shorter than the time its heartbeat is held, it closes the connection. One that comes
-// back with a heartbeat lives, so it wasn't the end of it. The members of a group mostly have one configuration: what one shows counts for all.
-type patience struct {
-	limit  time.Duration // 0: none is known
-	member string        // whose connection was closed last
-	held   time.Duration // for how long its heartbeat had waited then
+// gaveUp is how long a member's heartbeat had been held when its client closed the connection last; 0: it hasn't, or that is in patience already. Nil: no such member.
+func (g *group) gaveUp(member string) *time.Duration {
+	if g != nil && g.classic != nil {
+		if m := g.classic.members[member]; m != nil {
+			return &m.gaveUp
+		}
+	}
+	if g != nil && g.consumer != nil {
+		if m := g.consumer.members[member]; m != nil {
+			return &m.gaveUp
+		}
+	}
+	return nil
 }
 
-func (p *patience) gaveUp(member string, held time.Duration) { p.member, p.held = member, held }
-
-// of is how long a heartbeat of the member is held that would be held up to most.
-func (p *patience) of(member string, most time.Duration) time.Duration {
-	if p.held > 0 && p.member == member {
-		if d := p.held * 3 / 4; p.limit == 0 || d < p.limit {
-			p.limit = d
+// heldAtMost is how long a member's heartbeat is held that would be held up to limit, after what has shown of the clients' own limits for an answer. They tell
+// nobody of them (Java's request.timeout.ms, librdkafka's socket.timeout.ms, kgo's RequestTimeoutOverhead); where they are shorter they close the connection. A member that
+// comes back with a heartbeat lives, so it wasn't the end of it. The members of a group mostly have one configuration: what one shows counts for all.
+func (g *group) heldAtMost(member string, limit time.Duration) time.Duration {
+	if d := g.gaveUp(member); d != nil && *d > 0 {
+		if bears := *d * 3 / 4; g.patience == 0 || bears < g.patience {
+			g.patience = bears
 		}
-		p.held = 0
+		*d = 0
 	}
-	if p.limit > 0 {
-		return min(most, p.limit)
+	if g.patience > 0 {
+		return min(limit, g.patience)
 	}
-	return most
+	return limit
 }
 
 func (s *Shard) unloadHeld() {
