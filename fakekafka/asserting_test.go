@@ -194,6 +194,22 @@ func TestAwaitFetchingSaysWhatIsNotFetched(t *testing.T) {
 		"worker-1 doesn't fetch orders 0-2; worker-2 doesn't fetch orders 3-5")
 }
 
+// What a process fetched that is gone, or hangs, is not being fetched: a record that comes now reaches nobody. A static member keeps its partitions meanwhile.
+func TestAwaitFetchingWantsALivingClient(t *testing.T) {
+	t.Parallel()
+	k := startRaw(t)
+	g := k.Group("billing")
+	latest(t, k, 0)
+	g.AwaitFetching(t)
+	const unheard = "there was: worker-1 is not heard: its client isn't connected, or is paused"
+	require.NoError(t, g.Member("worker-1").Pause())
+	require.Contains(t, unmet(t, g.Fetching), unheard)
+	require.NoError(t, g.Member("worker-1").Resume())
+	g.AwaitFetching(t)
+	k.DropConnections("worker-1")
+	require.Contains(t, unmet(t, g.Fetching), unheard)
+}
+
 // A third member comes, and the rebalance stands for a second at the step where partitions are without an owner, if there is one.
 func TestInterruptions(t *testing.T) {
 	t.Parallel()

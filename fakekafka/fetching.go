@@ -23,6 +23,10 @@ func (g *Group) fetching() (bool, string) {
 	}
 	var idle []string
 	for _, m := range s.Members {
+		if !samePartitions(m.Owned, nil) && g.k.b.Silent(g.id, m.ID) { // a static member keeps its partitions when its process is gone
+			idle = append(idle, memberLabel(m)+" is not heard: its client isn't connected, or is paused")
+			continue
+		}
 		var missing []int32
 		for topic, ps := range m.Owned {
 			for _, p := range ps {
@@ -50,7 +54,8 @@ func (g *Group) Fetching(ctx context.Context) error {
 
 // AwaitFetching waits until the group is stable and every member fetches every partition that it owns: its position is known then, and a record produced from now
 // on reaches it, even with auto.offset.reset=latest. That a partition is assigned says neither. A client fetches a partition that it comes to late only when
-// its fetch of the others is answered: without records that takes its fetch.max.wait.ms (kgo.FetchMaxWait, 5 s by default).
+// its fetch of the others is answered: without records that takes its fetch.max.wait.ms (kgo.FetchMaxWait, 5 s by default). A member whose client is gone, as a
+// static one's that restarts, or is paused fetches nothing.
 func (g *Group) AwaitFetching(tb testing.TB) {
 	tb.Helper()
 	g.k.within(tb, func(ctx context.Context) error { return g.Fetching(ctx) })
