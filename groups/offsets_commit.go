@@ -28,7 +28,7 @@ type offsetToCommit struct {
 	topicID     assignors.TopicID // zero in transactions
 	offset      int64
 	leaderEpoch int32
-	metadata    string
+	metadata    *string
 	code        *int16 // in the answer
 }
 
@@ -140,7 +140,7 @@ func sortOffsetCommit(meta Metadata, client Client, req *kmsg.OffsetCommitReques
 			p := &t.Partitions[i]
 			return offsetToCommit{
 				topicPartition: topicPartition{partition: p.Partition}, topicID: topic.ID,
-				offset: p.Offset, leaderEpoch: p.LeaderEpoch, metadata: text(p.Metadata),
+				offset: p.Offset, leaderEpoch: p.LeaderEpoch, metadata: p.Metadata,
 			}
 		})
 	}
@@ -244,7 +244,7 @@ func sortTxnOffsetCommit(meta Metadata, client Client, req *kmsg.TxnOffsetCommit
 			p := &t.Partitions[i] // the topic's id is not stored, as in Kafka
 			return offsetToCommit{
 				topicPartition: topicPartition{partition: p.Partition},
-				offset:         p.Offset, leaderEpoch: p.LeaderEpoch, metadata: text(p.Metadata),
+				offset:         p.Offset, leaderEpoch: p.LeaderEpoch, metadata: p.Metadata,
 			}
 		})
 	}
@@ -326,7 +326,7 @@ func (s *Shard) offsetRecords(r commitRequest, expire int64) []Record {
 		batch = append(batch, Record{
 			Key: records.OffsetKey{Group: r.group, Topic: o.topic, Partition: o.partition}.Encode(),
 			Value: records.OffsetValue{
-				Offset: o.offset, LeaderEpoch: o.leaderEpoch, Metadata: o.metadata,
+				Offset: o.offset, LeaderEpoch: o.leaderEpoch, Metadata: text(o.metadata),
 				Commit: s.now.UnixMilli(), Expire: expire, TopicID: o.topicID,
 			}.Encode(),
 		})
@@ -334,8 +334,9 @@ func (s *Shard) offsetRecords(r commitRequest, expire int64) []Record {
 	return batch
 }
 
+// tooMuchMetadata says that there is more than the limit, which may be below zero: none at all is never too much.
 func (s *Shard) tooMuchMetadata(o offsetToCommit) bool {
-	return utf16Length(o.metadata) > s.cfg.OffsetMetadataMaxBytes
+	return o.metadata != nil && utf16Length(*o.metadata) > s.cfg.OffsetMetadataMaxBytes
 }
 
 func (s *Shard) emitCommits(r commitRequest, kind EventKind) {
