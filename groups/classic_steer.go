@@ -2,7 +2,6 @@ package groups
 
 import (
 	"fmt"
-	"slices"
 )
 
 // evictClassic removes a member as by session timeout, even one whose request waits.
@@ -75,74 +74,4 @@ func (s *Shard) steered(g *group, memberID string) (*classicMember, error) {
 		have = append(have, m.id)
 	}
 	return nil, noSuchMember(g.id, memberID, have)
-}
-
-// classicState is State for a classic group.
-func (s *Shard) classicState(g *group) State {
-	c := g.classic
-	state := State{
-		Protocol: "classic", Type: c.protocolType, State: string(c.state), Epoch: c.generation,
-		Assignor: text(c.protocol), Leader: c.leader,
-	}
-	for _, m := range c.order {
-		state.Members = append(state.Members, c.memberState(m))
-	}
-	for id := range c.pending {
-		state.PendingMembers = append(state.PendingMembers, id)
-	}
-	slices.Sort(state.PendingMembers)
-	return state
-}
-
-func (c *classicGroup) memberState(m *classicMember) MemberState {
-	ms := MemberState{
-		ID: m.id, ClientID: m.clientID, DescribedClientID: m.clientID, InstanceID: text(m.instanceID), Host: m.clientHost,
-		State: "Joined", Protocol: "classic", Epoch: c.generation,
-		Assignment: m.assignment, LastHeartbeat: m.lastBeat,
-	}
-	if m.session.running {
-		ms.SessionDeadline = m.session.at
-	}
-	switch {
-	case m.join != nil:
-		ms.ParkedIn, ms.State = "join", "Joining"
-	case m.sync != nil:
-		ms.ParkedIn, ms.State = "sync", "Syncing"
-	case m.beat != nil:
-		ms.ParkedIn = "heartbeat"
-	}
-	if m.uninformed && m.join == nil && c.state != classicPreparing {
-		ms.State = "Syncing" // even where the leader's assignment is stored: the member has not asked for its own
-	}
-	if c.protocolType == consumerProtocolType {
-		c.showPartitions(&ms, m)
-	}
-	return ms
-}
-
-// showPartitions reads what a consumer has written, and was written, about topics and partitions.
-func (c *classicGroup) showPartitions(ms *MemberState, m *classicMember) {
-	ms.Owned, _ = assignedPartitions(m.assignment)
-	ms.Target = ms.Owned
-	metadata := m.metadata(c.protocol)
-	if c.protocol == nil && len(m.protocols) > 0 {
-		metadata = m.protocols[0].metadata
-	}
-	if topics, err := subscribedTopics(metadata); err == nil {
-		slices.Sort(topics)
-		ms.Subscribed = topics
-	}
-	if !m.loses {
-		return
-	}
-	for topic, partitions := range ownedPartitions(metadata) {
-		for _, p := range partitions {
-			if !slices.Contains(ms.Owned[topic], p) {
-				if ms.Revoking == nil {
-					ms.Revoking = make(map[string][]int32)
-				}
-				ms.Revoking[topic] = append(ms.Revoking[topic], p)
-			}
-		}
-	}
 }

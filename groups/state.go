@@ -124,3 +124,122 @@ func (s *Shard) State(id string) (state State, ok bool) {
 	slices.Sort(state.HeldAt)
 	return state, true
 }
+
+// classicState is State for a classic group.
+func (s *Shard) classicState(g *group) State {
+	c := g.classic
+	state := State{
+		Protocol: "classic", Type: c.protocolType, State: string(c.state), Epoch: c.generation,
+		Assignor: text(c.protocol), Leader: c.leader,
+	}
+	for _, m := range c.order {
+		state.Members = append(state.Members, c.memberState(m))
+	}
+	for id := range c.pending {
+		state.PendingMembers = append(state.PendingMembers, id)
+	}
+	slices.Sort(state.PendingMembers)
+	return state
+}
+
+func (c *classicGroup) memberState(m *classicMember) MemberState {
+	ms := MemberState{
+		ID: m.id, ClientID: m.clientID, DescribedClientID: m.clientID, InstanceID: text(m.instanceID), Host: m.clientHost,
+		State: "Joined", Protocol: "classic", Epoch: c.generation,
+		Assignment: m.assignment, LastHeartbeat: m.lastBeat,
+	}
+	if m.session.running {
+		ms.SessionDeadline = m.session.at
+	}
+	switch {
+	case m.join != nil:
+		ms.ParkedIn, ms.State = "join", "Joining"
+	case m.sync != nil:
+		ms.ParkedIn, ms.State = "sync", "Syncing"
+	case m.beat != nil:
+		ms.ParkedIn = "heartbeat"
+	}
+	if m.uninformed && m.join == nil && c.state != classicPreparing {
+		ms.State = "Syncing" // even where the leader's assignment is stored: the member has not asked for its own
+	}
+	if c.protocolType == consumerProtocolType {
+		c.showPartitions(&ms, m)
+	}
+	return ms
+}
+
+// showPartitions reads what a consumer has written, and was written, about topics and partitions.
+func (c *classicGroup) showPartitions(ms *MemberState, m *classicMember) {
+	ms.Owned, _ = assignedPartitions(m.assignment)
+	ms.Target = ms.Owned
+	metadata := m.metadata(c.protocol)
+	if c.protocol == nil && len(m.protocols) > 0 {
+		metadata = m.protocols[0].metadata
+	}
+	if topics, err := subscribedTopics(metadata); err == nil {
+		slices.Sort(topics)
+		ms.Subscribed = topics
+	}
+	if !m.loses {
+		return
+	}
+	for topic, partitions := range ownedPartitions(metadata) {
+		for _, p := range partitions {
+			if !slices.Contains(ms.Owned[topic], p) {
+				if ms.Revoking == nil {
+					ms.Revoking = make(map[string][]int32)
+				}
+				ms.Revoking[topic] = append(ms.Revoking[topic], p)
+			}
+		}
+	}
+}
+
+// consumerState is the group as State shows it.
+func (s *Shard) consumerState(group *group) State {
+	g := group.consumer
+	state := State{
+		Protocol: "consumer", Type: "consumer", State: g.stateName(),
+		Epoch: g.groupEpoch, AssignmentEpoch: g.assignmentEpoch,
+	}
+	if a := s.chosenAssignor(g); a != nil {
+		state.Assignor = a.Name()
+	}
+	for _, id := range g.order {
+		m := g.members[id]
+		ms := MemberState{
+			ID: id, ClientID: m.clientID, DescribedClientID: m.clientID, InstanceID: m.instance(), Host: m.clientHost,
+			State: m.state.name(), Protocol: "consumer", Epoch: m.epoch,
+			Subscribed: slices.Clone(m.names), SubscribedRegex: m.regex,
+			Target: s.named(ownershipOf(g.target[id], 0)), Owned: s.named(m.assigned), Revoking: s.named(m.pending),
+			LastHeartbeat: m.lastBeat,
+		}
+		if m.usesClassic() {
+			ms.Protocol = "classic"
+		}
+		if m.sync.running {
+			ms.State = "Syncing" // it has joined again and does not know yet what it owns
+		}
+		if m.session.running {
+			ms.SessionDeadline = m.session.at
+		}
+		if m.held != nil {
+			ms.ParkedIn = "heartbeat"
+		}
+		state.Members = append(state.Members, ms)
+	}
+	return state
+}
+
+// name is the state as MemberState has it.
+func (m memberState) name() string {
+	switch m {
+	case memberStable:
+		return "Stable"
+	case memberUnrevoked:
+		return "UnrevokedPartitions"
+	case memberUnreleased:
+		return "UnreleasedPartitions"
+	}
+	return "Unknown"
+}
