@@ -67,6 +67,7 @@ func TestConsumerHostileRequests(t *testing.T) {
 				took(s.Tick(now))
 			case 2:
 				took(s.Unpark(now, Ticket(rng.IntN(n+1)+1)))
+				took(s.GaveUp(now, Ticket(rng.IntN(n+1)+1), time.Duration(rng.IntN(1000))*time.Millisecond))
 			case 3:
 				fx, _ := s.Evict(now, "g", pick(rng, "a", "b", "c"), "the test")
 				took(fx)

@@ -85,7 +85,11 @@ func (r *simRun) arrive(call *simCall, req kmsg.Request) {
 		return
 	}
 	if beat := call.c.beat; beat != nil && beat != call && !beat.answered && beat.ticket != 0 {
-		r.effects(r.shard.Unpark(r.now, beat.ticket)) // the connection has another frame
+		if r.ticket%8 > 0 {
+			r.effects(r.shard.Unpark(r.now, beat.ticket)) // the connection has another frame
+		} else {
+			r.effects(r.shard.GaveUp(r.now, beat.ticket, time.Second)) // it was closed, and this is another
+		}
 	}
 	r.ticket++
 	call.ticket = r.ticket

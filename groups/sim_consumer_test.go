@@ -291,8 +291,10 @@ func (w *consumerSim) randomStep() {
 	case n < 93:
 		fx, _ := w.shard.Rebalance(w.now, "g", "the test wants one")
 		w.effects(fx)
-	case n < 95 && c.waiting != 0:
+	case n < 94 && c.waiting != 0:
 		w.effects(w.shard.Unpark(w.now, c.waiting))
+	case n < 95 && c.waiting != 0:
+		w.effects(w.shard.GaveUp(w.now, c.waiting, time.Duration(n)*time.Millisecond))
 	}
 }
 
