@@ -220,7 +220,8 @@ func Seed(n uint64) Option {
 // MaxMemory bounds what all logs hold together, in bytes of record batches as they are stored, compressed or not. When it is reached the oldest records
 // go, more of them from larger topics, and the log start offsets move up; a line in the log says how many. The topics of the coordinators
 // (groups, offsets, transactions) count, but lose nothing: they are compacted. The history remembers as many events as a tenth of it holds, at least 2,048.
-// It is for a broker that runs for days; retention settings work as well. At least 1 MiB. Default: no bound.
+// It is for a broker that runs for days; retention settings work as well. At least 1 MiB. Default: no bound; the
+// history remembers 1,048,576 events then, which may take half a gigabyte.
 func MaxMemory(bytes int64) Option {
 	return func(o *options) error {
 		if bytes < 1<<20 {
