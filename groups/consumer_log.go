@@ -116,7 +116,7 @@ func (g *consumerGroup) applyValue(typ int16, second string, value []byte) error
 			g.beginAnew()
 		}
 		g.setAssignment(m, memberAssignment{
-			epoch: v.Epoch, previous: v.Previous, state: memberState(v.State),
+			epoch: v.Epoch, previous: v.Previous, state: memberStateOf(v.State),
 			assigned: ownershipFromRecord(v.Assigned), pending: ownershipFromRecord(v.Pending),
 		})
 	case records.TypeConsumerRegex:

@@ -96,7 +96,7 @@ func (s *Shard) finishBeat(b *beat) *refusal {
 	if !g.settled(m) || b.subscriptionChanged {
 		next, ok := reconcile(m.memberAssignment, s.reconciliationOf(g, m, b))
 		if !ok {
-			return refuse(errFencedMemberEpoch, "The consumer group member %s is in a state this broker does not know and must abandon all its partitions and rejoin.", m.id)
+			return refuse(errFencedMemberEpoch, "The consumer group member is in a unknown state. The member must abandon all its partitions and rejoin.")
 		}
 		if !next.equal(m.memberAssignment) {
 			changed = true

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/assignors"
+	"github.com/fakekafka/fakekafka/internal/records"
 )
 
 // Records that become many batches are measured once each, however small a batch must be.
@@ -36,6 +37,31 @@ func TestManyBatches(t *testing.T) {
 	require.GreaterOrEqual(t, records, offsets)
 	require.Greater(t, len(fx.Batches), offsets/10)
 	require.Equal(t, len(fx.Batches), asked)
+}
+
+// The target that is computed for all requests of a turn may be more than a batch holds: they have been granted.
+func TestTargetOfATurnInPieces(t *testing.T) {
+	t.Parallel()
+	const limit = 700
+	g, names := newCrowd(t, 30, 1, 60, crowdConfig(true))
+	g.shard.deps.MaxBatchBytes = func() int { return limit }
+	for i := range g.ids {
+		g.beat(i, names)
+	}
+	fx := g.shard.Flush(g.now)
+	require.Greater(t, len(fx.Batches), 3)
+	targets := 0
+	for _, b := range fx.Batches {
+		require.True(t, g.shard.fits(b.Records))
+		for _, r := range b.Records {
+			if typ, _ := records.KeyType(r.Key); typ == records.TypeConsumerTargetMember {
+				targets++
+			}
+		}
+	}
+	require.Equal(t, len(g.ids), targets)
+	g.took(fx)
+	require.True(t, g.stable())
 }
 
 // A heartbeat that changes nothing doesn't ask the log anything.

@@ -25,6 +25,15 @@ const (
 	memberUnknown memberState = 127
 )
 
+// memberStateOf is the state in a record.
+func memberStateOf(value int8) memberState {
+	switch s := memberState(value); s {
+	case memberStable, memberUnrevoked, memberUnreleased:
+		return s
+	}
+	return memberUnknown
+}
+
 func (s memberState) String() string {
 	switch s {
 	case memberStable:

@@ -27,6 +27,8 @@ func init() {
 		"consumer-leave": (*script).consumerLeave,
 		// group-config name=value ...: the settings of group g
 		"group-config": (*script).groupConfig,
+		// newer-broker c1 state=9: one that leaves members in states of its own was the coordinator for a while
+		"newer-broker": (*script).newerBroker,
 		// touch c1: it counts as a heartbeat
 		"touch": (*script).touch,
 		// consumer-describe g
@@ -75,6 +77,23 @@ func (w *script) groupConfig() error {
 	}
 	w.shard.SetConfig(w.cfg)
 	return nil
+}
+
+func (w *script) newerBroker() error {
+	id, err := w.member()
+	if err != nil {
+		return err
+	}
+	m := w.shard.groups[w.group()].consumer.members[id]
+	w.log = append(w.log, loggedRecord{producer: -1, Record: Record{
+		Key: records.ConsumerKey(records.TypeConsumerCurrentMember, w.group(), id),
+		Value: records.ConsumerCurrentMember{
+			Epoch: m.epoch, Previous: m.previous, State: int8(w.number("state", 9)), Assigned: m.assigned.toRecord(), Pending: m.pending.toRecord(),
+		}.Encode(),
+	}})
+	w.replay()
+	w.effects(w.shard.Loaded(w.now))
+	return w.checkReplay()
 }
 
 func (w *script) touch() error {

@@ -93,6 +93,16 @@ func (w *script) advance() error {
 
 func (w *script) restart() error {
 	before := durable(w.shard)
+	w.replay()
+	if after := durable(w.shard); after != before {
+		return fmt.Errorf("the replayed state differs from the live one\nlive:\n%s\nreplayed:\n%s", before, after)
+	}
+	w.effects(w.shard.Loaded(w.now))
+	return nil
+}
+
+// replay has another coordinator read the log.
+func (w *script) replay() {
 	w.effects(w.shard.Unload(w.now))
 	steering := w.shard.Steering()
 	w.shard = w.newShard()
@@ -104,11 +114,6 @@ func (w *script) restart() error {
 			w.shard.Replay(int64(i), r.Record, r.producer)
 		}
 	}
-	if after := durable(w.shard); after != before {
-		return fmt.Errorf("the replayed state differs from the live one\nlive:\n%s\nreplayed:\n%s", before, after)
-	}
-	w.effects(w.shard.Loaded(w.now))
-	return nil
 }
 
 func (w *script) member() (string, error) {
