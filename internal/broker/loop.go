@@ -52,10 +52,7 @@ func (l *loop) post(fn func()) bool {
 	}
 	l.queue = append(l.queue, fn)
 	l.mu.Unlock()
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+	signal(l.wake)
 	return true
 }
 
@@ -173,10 +170,7 @@ func (l *loop) close() {
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
+	signal(l.wake)
 }
 
 func (l *loop) run() {
