@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
 // What the coordinators write makes no room for itself at the expense of records, and they lose nothing: their topics are compacted, though
@@ -49,6 +51,31 @@ func TestMemoryBoundCompactsTheCoordinators(t *testing.T) {
 	state, _ := c.GroupState("lives")
 	require.Len(t, state.Members, 1)
 	require.Equal(t, lives, state.Members[0].ID)
+}
+
+// The fetch session of a client that is gone stays, as in Kafka, but the records of a deleted topic don't stay with it.
+func TestDeletedTopicsRecordsGo(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}})
+	p := c.meta.Load().topics["t"].partitions[0]
+	cl := dialRaw(t, c)
+	cl.produce("t", 0, oneBatch(t, 1, 100_000))
+	fetch := fetchRequest("t", 0, 0)
+	fetch.SessionEpoch = 0
+	fetch.SessionID = cl.ask(fetch).(*kmsg.FetchResponse).SessionID
+	require.NotZero(t, fetch.SessionID)
+
+	drop := kmsg.NewPtrDeleteTopicsRequest()
+	drop.Version, drop.TimeoutMillis, drop.TopicNames = 5, 5000, []string{"t"}
+	require.Zero(t, dialRaw(t, c).ask(drop).(*kmsg.DeleteTopicsResponse).Topics[0].ErrorCode)
+	p.mu.Lock()
+	require.Zero(t, p.log.Size())
+	p.mu.Unlock()
+
+	fetch.SessionEpoch, fetch.Topics = 1, nil
+	got := cl.ask(fetch).(*kmsg.FetchResponse)
+	require.Zero(t, got.ErrorCode)
+	require.Equal(t, wire.UnknownTopicOrPartition, wire.Code(got.Topics[0].Partitions[0].ErrorCode))
 }
 
 // logSizes are what clients' topics hold, and the coordinators'.

@@ -92,11 +92,12 @@ func (p *partition) update(fn func(*partitionlog.Log)) {
 	p.changed()
 }
 
-// delete marks the partition as gone and wakes who waits on it.
+// delete marks the partition as gone and wakes who waits on it. Its records go at once: a fetch session that nobody uses any more refers to it until another needs the place.
 func (p *partition) delete() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.deleted.Store(true)
+	p.log = partitionlog.New(p.log.Config(), p.cluster.clock.NowMillis(), &p.random)
 	p.changed()
 }
 
