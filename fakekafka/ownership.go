@@ -171,7 +171,8 @@ func (i Interruption) String() string {
 
 // Interruptions lists the times in which a partition had no owner between two owners (or has none now), over the whole history, in the order in which they
 // began. A partition that moves in one step of the coordinator, or that stays with its owner through a rebalance, is not among them; in an eager classic rebalance
-// every partition is, for its owner gives it up when it joins again.
+// every partition is, for its owner gives it up when it joins again. One that took no time by the brokers' clock isn't listed: in a synctest bubble, or under ManualClock, let a
+// step take some (BrokerHandle.Latency).
 func (g *Group) Interruptions() []Interruption {
 	all := interruptions(replayOwnership(g.History()))
 	for i := range all {
