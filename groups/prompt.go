@@ -66,9 +66,14 @@ func withinSession(c Client, hold, session time.Duration) time.Duration {
 const librdkafkaTurn = 1500 * time.Millisecond
 
 // ClosesUnheard tells whether a member's client sends nothing when it is closed, and waits for the answer of its heartbeat then. That is the Java consumer
-// where it doesn't leave the group: as a static member (KIP-345), and in Kafka Streams.
+// where it doesn't leave the group: as a static member (KIP-345), and in Kafka Streams. And it is kafka-go, which leaves only after that; one that has no
+// partitions can't be told from one that is being closed.
 func (s *Shard) ClosesUnheard(group, member string, c Client) bool {
 	g := s.groups[group]
+	if g != nil && g.classic != nil && c.Software == "" {
+		m := g.classic.members[member]
+		return m != nil && looksLikeKafkaGo(m) && m.hasPartitions()
+	}
 	if g == nil || !isSoftware(c.Software, javaSoftware) {
 		return false
 	}
@@ -81,6 +86,12 @@ func (s *Shard) ClosesUnheard(group, member string, c Client) bool {
 	}
 	m := g.classic.members[member]
 	return m != nil && (m.instanceID != nil || g.classic.protocol != nil && *g.classic.protocol == streamsAssignor)
+}
+
+// hasPartitions says whether the member was assigned any.
+func (m *classicMember) hasPartitions() bool {
+	topics, _ := assignedPartitions(m.assignment)
+	return len(topics) > 0
 }
 
 // looksLikeKafkaGo knows kafka-go by its subscription: it says to be of version 1 but ends where one of version 0 does.

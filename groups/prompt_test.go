@@ -38,7 +38,7 @@ func TestLooksLikeKafkaGo(t *testing.T) {
 	}
 }
 
-// The Java consumer closes without a word where it stays a member: as a static one, and in Kafka Streams.
+// The Java consumer closes without a word where it stays a member: as a static one, and in Kafka Streams. kafka-go does, until its heartbeat is answered.
 func TestWhoClosesUnheard(t *testing.T) {
 	t.Parallel()
 	s := NewShard(DefaultConfig(), Deps{})
@@ -54,6 +54,12 @@ func TestWhoClosesUnheard(t *testing.T) {
 	for id, instance := range map[string]*string{"static": kmsg.StringPtr("one"), "dynamic": nil} {
 		s.Replay(1, Record{Key: records.ConsumerKey(records.TypeConsumerMember, "consumer", id), Value: records.ConsumerMember{InstanceID: instance, Names: []string{"foo"}}.Encode()}, -1)
 	}
+	ranged := "range"
+	kafkaGo := records.GroupValue{ProtocolType: "consumer", Generation: 1, Protocol: &ranged, StateTime: -1}
+	for id, assignment := range map[string][]byte{"owner": []byte("\x00\x01\x00\x00\x00\x01\x00\x03foo\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00"), "standby": []byte("\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00")} {
+		kafkaGo.Members = append(kafkaGo.Members, records.GroupMember{ID: id, ClientID: id, SessionTimeout: 10_000, Subscription: []byte("\x00\x01\x00\x00\x00\x01\x00\x03foo\x00\x00\x00\x00"), Assignment: assignment})
+	}
+	s.Replay(0, Record{Key: records.GroupKey{Group: "kafka-go"}.Encode(), Value: kafkaGo.Encode()}, -1)
 	s.Replay(2, offsetRecord("simple", "foo", 0, 1, [16]byte{}), -1)
 	s.Loaded(time.Unix(1_700_000_000, 0))
 	for _, tc := range []struct {
@@ -69,6 +75,11 @@ func TestWhoClosesUnheard(t *testing.T) {
 		{"streams", "static", "apache-kafka-java", true},
 		{"streams", "dynamic", "apache-kafka-java", true},
 		{"streams", "dynamic", "kgo", false},
+		{"kafka-go", "owner", "", true},
+		{"kafka-go", "standby", "", false},
+		{"kafka-go", "nobody", "", false},
+		{"kafka-go", "owner", "sarama", false},
+		{"kafka-go", "owner", "apache-kafka-java", false},
 		{"consumer", "static", "apache-kafka-java", true},
 		{"consumer", "dynamic", "apache-kafka-java", false},
 		{"consumer", "nobody", "apache-kafka-java", false},
