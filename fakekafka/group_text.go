@@ -28,6 +28,9 @@ func summary(s GroupState) string {
 		if samePartitions(m.Owned, nil) && len(m.Subscribed) > 0 {
 			fmt.Fprintf(&b, ", subscribes to %s", subscribedText(m.Subscribed))
 		}
+		if patternFitsNone(m) {
+			fmt.Fprintf(&b, ", subscribes to /%s/", broker.Shown(m.SubscribedRegex))
+		}
 		if len(m.Revoking) > 0 {
 			fmt.Fprintf(&b, ", is to give up %s", partitionsText(m.Revoking))
 		}
@@ -40,6 +43,11 @@ func summary(s GroupState) string {
 		fmt.Fprintf(&b, "\n    … and %d more", more)
 	}
 	return b.String()
+}
+
+// patternFitsNone tells whether a member has a pattern and nothing to read: it may match no topic.
+func patternFitsNone(m MemberState) bool {
+	return m.SubscribedRegex != "" && samePartitions(m.Owned, nil) && samePartitions(m.Target, nil)
 }
 
 // ownsText says what a member owns. Of protocol types other than "consumer" only the client knows, as Kafka Connect does.

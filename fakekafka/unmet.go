@@ -102,16 +102,22 @@ func (k *Cluster) inTheWay() []string {
 	return slices.Concat(k.stops(), few(k.b.RulesThatActed(), "faults"), few(open, "transactions"), few(k.b.Misspelled(), "topics"))
 }
 
-// strayed says which members subscribe to topics that there aren't, a line each. To find out which topics could be meant takes a look at all: it is done for those only
+// strayed says which members subscribe to topics that there aren't, or by a pattern that may match none, a line each. To find out which topics could be meant takes a look at all: it is done for those only
 // that are told of.
 func (g *Group) strayed(s GroupState) (told []string) {
 	n := 0
 	for _, m := range s.Members {
-		if !slices.ContainsFunc(m.Subscribed, func(topic string) bool { return !g.k.b.HasTopic(topic) }) {
+		strays, pattern := slices.ContainsFunc(m.Subscribed, func(topic string) bool { return !g.k.b.HasTopic(topic) }), patternFitsNone(m)
+		if !strays && !pattern {
 			continue
 		}
-		if n++; n <= mostTold {
+		if n++; n > mostTold {
+			continue
+		}
+		if strays {
 			told = append(told, fmt.Sprintf("%s subscribes to %s", memberLabel(m), g.k.missing(m.Subscribed)))
+		} else {
+			told = append(told, fmt.Sprintf("%s subscribes to /%s/ and is to own nothing: does it match a topic? %s", memberLabel(m), broker.Shown(m.SubscribedRegex), g.k.b.TopicsText()))
 		}
 	}
 	return fewOf(told, n, "members")

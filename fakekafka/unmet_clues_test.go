@@ -133,3 +133,17 @@ func TestTwoProcessesWithOneInstanceID(t *testing.T) {
 		require.Regexp(t, `two processes have the instance id "pod-1": client "a" was fenced at \+[0-9.]+s, as client "`+second+`" has taken its place`, unmet(t, stableWith(g, 2)))
 	}
 }
+
+func TestAMemberWhosePatternMatchesNoTopic(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("audit.a", 1))
+	k.Join("audit", fakekafka.Member{ClientID: "tail", Protocol: fakekafka.Consumer, Regex: `audti\..*`})
+	g := k.Group("audit")
+	g.AwaitStable(t, 1)
+	said := unmet(t, func(ctx context.Context) error { return g.Owned(ctx, "audit.a", 0, "tail") })
+	require.Contains(t, said, "\n    tail: epoch 1, owns nothing, subscribes to /audti\\..*/\n")
+	require.Contains(t, said, "\n    tail subscribes to /audti\\..*/ and is to own nothing: does it match a topic? there are [\"__consumer_offsets\" \"audit.a\"]\n")
+	require.NoError(t, k.Topic("audti.b").Create(1))
+	g.AwaitOwner(t, "audti.b", 0, "tail")
+	require.NotContains(t, unmet(t, func(ctx context.Context) error { return g.Owned(ctx, "audit.a", 0, "tail") }), "does it match")
+}
