@@ -66,7 +66,10 @@ func TestDifferenceSubscriptionThatAnnouncesTooMuchIsAnswered(t *testing.T) {
 	find := kmsg.NewPtrFindCoordinatorRequest()
 	find.CoordinatorKey = "g"
 	cl.ask(find)
-	for i, metadata := range []string{"\x00\x01\x7f\xff\xff\xff", "\x00\x01\x00\x00\x00\x09\x00\x00", "\x00\x01\x00\x00\x00\x01\x7f\xffabc", "\x00\x01\x00\x00\x00\x00\x7f\xff\xff\xff"} {
+	for i, metadata := range []string{
+		"\x00\x01\x7f\xff\xff\xff", "\x00\x01\x00\x00\x00\x09\x00\x00", "\x00\x01\x00\x00\x00\x01\x7f\xffabc", "\x00\x01\x00\x00\x00\x00\x7f\xff\xff\xff",
+		"\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff", "\x00\x00\x00\x00\x00\x01\xff\xff\xff\xff\xff\xff", // null
+	} {
 		join := kmsg.NewPtrJoinGroupRequest()
 		join.Version, join.Group, join.ProtocolType, join.SessionTimeoutMillis = 3, strings.Repeat("g", i+1), "consumer", 10000
 		join.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range", Metadata: []byte(metadata)}}
