@@ -180,13 +180,12 @@ func (g *consumerGroup) undoOf(r Record) func() {
 	if err != nil {
 		return nil
 	}
-	epoch, hash, read, assigned, at := g.groupEpoch, g.metadataHash, g.epochRead, g.assignmentEpoch, g.assignedAt
-	undoEpochs := func() {
-		g.groupEpoch, g.metadataHash, g.epochRead, g.assignmentEpoch, g.assignedAt = epoch, hash, read, assigned, at
-	}
 	switch typ {
 	case records.TypeConsumerGroup, records.TypeConsumerTarget:
-		return undoEpochs
+		epoch, hash, read, assigned, at := g.groupEpoch, g.metadataHash, g.epochRead, g.assignmentEpoch, g.assignedAt
+		return func() {
+			g.groupEpoch, g.metadataHash, g.epochRead, g.assignmentEpoch, g.assignedAt = epoch, hash, read, assigned, at
+		}
 	case records.TypeConsumerMember:
 		m, counted := g.members[second], g.counted
 		if m == nil {
@@ -199,7 +198,6 @@ func (g *consumerGroup) undoOf(r Record) func() {
 		return func() {
 			if g.members[second] == nil {
 				g.insert(m)
-				m.memberAttributes = memberAttributes{}
 			}
 			g.setAttributes(second, attributes)
 			g.counted = counted
@@ -219,10 +217,10 @@ func (g *consumerGroup) undoOf(r Record) func() {
 	case records.TypeConsumerCurrentMember:
 		m := g.members[second]
 		if m == nil {
-			return func() { g.dropMember(second); undoEpochs() }
+			return func() { g.dropMember(second) }
 		}
 		assignment := m.memberAssignment
-		return func() { g.setAssignment(m, assignment); undoEpochs() }
+		return func() { g.setAssignment(m, assignment) }
 	case records.TypeConsumerRegex:
 		was, counted := g.regexes[second], g.counted
 		return func() { g.setRegex(second, was); g.counted = counted }
