@@ -14,8 +14,8 @@ type offsets struct {
 	committed offsetTable[storedOffset]
 	// pending are those of open transactions, by producer.
 	pending map[int64]*offsetTable[storedOffset]
-	// open are the partitions that have pending ones, and of how many producers.
-	open offsetTable[int]
+	// open are the partitions that have pending ones, and of how many producers: a set of them in Kafka, whose changes don't touch the table.
+	open offsetTable[*int]
 }
 
 type topicPartition struct {
@@ -130,8 +130,12 @@ func (s *Shard) applyPending(offset, producerID int64, r Record) {
 	}
 	tp := topicPartition{key.Topic, key.Partition}
 	if _, again := pending.get(tp); !again {
-		n, _ := g.offsets.open.get(tp)
-		g.offsets.open.set(tp, n+1)
+		n, others := g.offsets.open.get(tp)
+		if !others {
+			n = new(int)
+			g.offsets.open.set(tp, n)
+		}
+		*n++
 	}
 	pending.set(tp, storedOffset{value, offset})
 	if s.open[producerID] == nil {
@@ -173,9 +177,8 @@ func (s *Shard) dropPending(g *group, producerID int64, tp topicPartition) {
 
 // close takes one producer's away from the pending ones of a partition.
 func (o *offsets) close(tp topicPartition) {
-	if n, _ := o.open.get(tp); n > 1 {
-		o.open.set(tp, n-1)
-	} else {
+	n, _ := o.open.get(tp)
+	if *n--; *n == 0 {
 		o.open.remove(tp)
 	}
 }

@@ -105,20 +105,19 @@ func (t *storedTable[K, V]) get(key K) (v V, ok bool) {
 	return v, false
 }
 
+// set makes room for one more even where the key is there already, as Kafka's table does.
 func (t *storedTable[K, V]) set(key K, v V) {
-	if t.n > 0 {
-		if e := *t.at(key); e != nil {
-			e.value = v
-			return
-		}
-	}
-	t.n++
 	switch {
 	case len(t.slots) == 0:
 		t.slots, t.shift = make([]*storedEntry[K, V], 2), 63
-	case t.n*3 > len(t.slots)*4:
+	case (t.n+1)*3 > len(t.slots)*4:
 		t.grow()
 	}
+	if e := *t.at(key); e != nil {
+		e.value = v
+		return
+	}
+	t.n++
 	first := t.slot(key)
 	*first = &storedEntry[K, V]{key, v, *first}
 }

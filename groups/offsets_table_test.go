@@ -53,6 +53,14 @@ func TestOrderOfStoredPartitions(t *testing.T) {
 	table.set(2, true)
 	table.set(1, true)
 	require.Equal(t, []int32{0, 2, 1}, walked(&table), "it does not shrink")
+
+	var full storedTable[int32, bool]
+	for _, p := range []int32{10, 8, 17, 3, 14} {
+		full.set(p, true)
+	}
+	require.Equal(t, []int32{10, 14, 17, 3, 8}, walked(&full))
+	full.set(10, false)
+	require.Equal(t, []int32{10, 17, 14, 3, 8}, walked(&full), "a full one grows by what is there already, too")
 }
 
 func walked(t *storedTable[int32, bool]) (keys []int32) {
