@@ -64,6 +64,9 @@ func (s *Shard) applyConsumerRecord(kind int16, r Record) {
 		c = newConsumerGroup(id)
 	}
 	if c.applyValue(typ, second, r.Value) == nil {
+		if g.classic != nil && g.classic.synced == nil {
+			s.discardClassic(g) // a simple one, which an offset's record made: where the tombstone between them was compacted away, nothing else ends it
+		}
 		g.consumer = c
 	} else if g.consumer == nil {
 		s.dropIfBare(g)

@@ -333,7 +333,7 @@ func (w *consumerSim) restart() {
 	w.say("the coordinator restarts")
 	w.effects(w.shard.Unload(w.now))
 	// Half of the time from a log that was compacted: that is all the same to it, as check finds out.
-	gone, compact := overwritten(w.log), w.rng.IntN(2) == 0 && !livedTwice(w.log)
+	gone, compact := cleaned(w.log, w.rng.IntN(len(w.log)+1)), w.rng.IntN(2) == 0 && !livedTwice(w.log)
 	w.shard = w.newShard()
 	for i, r := range w.log {
 		if !compact || !gone[i] {

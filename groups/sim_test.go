@@ -340,13 +340,17 @@ func (r *simRun) act(a simAction) {
 	case "restart-coordinator":
 		r.effects(r.shard.Unload(r.now))
 		r.shard = r.newShard()
+		gone := cleaned(r.log, r.rng.IntN(len(r.log)+1))
 		for i, rec := range r.log {
-			if rec.marker {
+			switch {
+			case gone[i]:
+			case rec.marker:
 				r.shard.ReplayMarker(int64(i), rec.producer, rec.commit)
-			} else {
+			default:
 				r.shard.Replay(int64(i), rec.Record, rec.producer)
 			}
 		}
+		r.compare()
 		r.effects(r.shard.Loaded(r.now))
 	}
 	r.check()
