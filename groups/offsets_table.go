@@ -38,7 +38,9 @@ func (t *offsetTable[V]) remove(tp topicPartition) {
 		return
 	}
 	if partitions.remove(tp.partition); partitions.n == 0 {
-		t.topics.remove(tp.topic)
+		if t.topics.remove(tp.topic); t.topics.n == 0 {
+			*t = offsetTable[V]{}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package groups
 import (
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,6 +62,27 @@ func TestOrderOfStoredPartitions(t *testing.T) {
 	require.Equal(t, []int32{10, 14, 17, 3, 8}, walked(&full))
 	full.set(10, false)
 	require.Equal(t, []int32{10, 17, 14, 3, 8}, walked(&full), "a full one grows by what is there already, too")
+}
+
+// A group that lost all its offsets begins with a small table: recorded from a broker, where a larger one would have them the other way round.
+func TestOrderOfTopicsCommittedAnew(t *testing.T) {
+	t.Parallel()
+	of := func(letter string) topicPartition { return topicPartition{"offsets-of-" + letter, 0} }
+	var table offsetTable[bool]
+	all := strings.Split("jgbldia", "")
+	for _, letter := range all {
+		table.set(of(letter), true)
+	}
+	for _, letter := range all {
+		table.remove(of(letter))
+	}
+	table.set(of("j"), true)
+	table.set(of("g"), true)
+	var got []topicPartition
+	for tp := range table.all() {
+		got = append(got, tp)
+	}
+	require.Equal(t, []topicPartition{of("g"), of("j")}, got)
 }
 
 func walked(t *storedTable[int32, bool]) (keys []int32) {
