@@ -6,8 +6,8 @@
 Scenarios are grouped by their "needs"; each group gets a freshly started broker:
   --command CMD   how to start the broker under test, run at the root of the checkout (default: go run ./cmd/fakekafka). It is given
                   -listen 127.0.0.1:0 -kafka-timings [-brokers N -racks a,b] [-config KEY=VALUE]... (always with
-                  group.initial.rebalance.delay.ms=0, offsets.topic.num.partitions=4 and transaction.state.log.num.partitions=4
-                  unless a scenario says otherwise) and must print
+                  group.initial.rebalance.delay.ms=0 unless a scenario says otherwise, offsets.topic.num.partitions=4,
+                  transaction.state.log.num.partitions=4) and must print
                   "fakekafka ready on HOST:PORT". It is ended by TERM.
   --kafka         use a real Apache Kafka instead (apache-kafka/start.sh), to check the scenarios themselves
   --default-timings  leave -kafka-timings out: the same answers are due, at other times (scenarios that measure time are left out)
@@ -75,10 +75,11 @@ def start(brokers, conf):
         port = 29000 + os.getpid() % 500 * 2
         cmd = [os.path.join(here, "apache-kafka", "start.sh"), tempfile.mkdtemp(dir=tmp), str(port)] + [f"{k}={v}" for k, v in conf]
     else:
-        cmd = shlex.split(opt.command) + ["-listen", "127.0.0.1:0", *([] if opt.default_timings else ["-kafka-timings"])]
+        cmd = shlex.split(opt.command) + ["-listen", "127.0.0.1:0", *([] if opt.default_timings else ["-kafka-timings"]), "-config", "offsets.topic.num.partitions=4",
+                                          "-config", "transaction.state.log.num.partitions=4"]
         if brokers > 1:
             cmd += ["-brokers", str(brokers), "-racks", ",".join(f"r{i + 1}" for i in range(brokers))]
-        for k, v in {"offsets.topic.num.partitions": "4", "transaction.state.log.num.partitions": "4", **dict(conf)}.items():
+        for k, v in conf:
             cmd += ["-config", f"{k}={v}"]
     print("   " + " ".join(shlex.quote(c) for c in cmd), flush=True)
     log = open(opt.log or os.path.join(tmp, "broker.log"), "w+")

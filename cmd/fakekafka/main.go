@@ -12,10 +12,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -98,7 +100,7 @@ func parse(args []string, stdout, stderr io.Writer) (opts []fakekafka.Option, to
 	fs.Var(&topics, "topic", "a topic to create, NAME:PARTITIONS; may be given several times")
 	brokers := fs.Int("brokers", 1, "number of brokers; node ids count from 1")
 	racks := fs.String("racks", "", "the brokers' racks, comma-separated, the i-th for node i")
-	fs.Var(&configs, "config", "a broker setting by Kafka's name, KEY=VALUE; may be given several times")
+	fs.Var(&configs, "config", "a broker setting by Kafka's name, KEY=VALUE; may be given several times, of one setting the last counts")
 	memory := fs.String("max-memory", "", "how much the logs may hold together, such as 512MiB or 2GiB; the oldest records are dropped beyond that (default: no bound)")
 	timings := fs.Bool("kafka-timings", false, "take as long as Apache Kafka does: rebalances in seconds instead of milliseconds")
 	level := fs.String("log-level", "warn", "what is logged on standard error: debug, info, warn or error")
@@ -159,17 +161,16 @@ func parse(args []string, stdout, stderr io.Writer) (opts []fakekafka.Option, to
 		}
 		opts = append(opts, fakekafka.Topic(name, n))
 	}
-	seen := map[string]bool{}
+	settings := map[string]string{}
 	for _, c := range configs {
 		name, value, ok := strings.Cut(c, "=")
 		if !ok {
 			return nil, "", false, fmt.Errorf("-config %s: give KEY=VALUE", c)
 		}
-		if seen[name] {
-			return nil, "", false, fmt.Errorf("-config %s is given twice", name)
-		}
-		seen[name] = true
-		opts = append(opts, fakekafka.Config(name, value))
+		settings[name] = value
+	}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		opts = append(opts, fakekafka.Config(name, settings[name]))
 	}
 	return opts, topic, false, nil
 }
