@@ -263,7 +263,7 @@ func (s *Shard) replaceStatic(g *group, c Command, req *kmsg.JoinGroupRequest, m
 	s.emit(replaced)
 	s.releaseHeld(m.beat)
 	s.renewSession(m) // with the old session timeout
-	m.software, m.beatAt = c.Client.Software, time.Time{}
+	m.software, m.beatAt, m.gaveUp = c.Client.Software, time.Time{}, 0
 	group.update(m, req)
 	group.parkJoin(m, c.Ticket, req)
 
