@@ -23,6 +23,8 @@ type consumerTx struct {
 	// had is the target of that id if it is that of a member which was there already; held is a new target that is the same. It isn't written: in the log
 	// the member has the one it took over, though its answer is by the new one.
 	had, held partitionSet
+	// formerNames are the topics that this member subscribed to: Kafka counts them as subscribed until the step's records stand.
+	formerNames []string
 	// joined is the id that is new with this step.
 	joined string
 }
