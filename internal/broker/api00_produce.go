@@ -303,7 +303,7 @@ func (p *producing) answer() answer {
 				}
 			}
 		}
-		if e.resp.ErrorCode != 0 && e.part != nil {
+		if e.resp.ErrorCode != 0 && e.part != nil && !e.part.deleted.Load() {
 			p.r.cluster.refused.add(e.part.topic, p.r.client, wire.Code(e.resp.ErrorCode))
 		}
 		t := &resp.Topics[at]

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/internal/wire"
+	"github.com/fakekafka/fakekafka/partitionlog"
 )
 
 // What the coordinators write makes no room for itself at the expense of records, and they lose nothing: their topics are compacted, though
@@ -68,6 +69,8 @@ func TestDeletedTopicsRecordsGo(t *testing.T) {
 	drop := kmsg.NewPtrDeleteTopicsRequest()
 	drop.Version, drop.TimeoutMillis, drop.TopicNames = 5, 5000, []string{"t"}
 	require.Zero(t, dialRaw(t, c).ask(drop).(*kmsg.DeleteTopicsResponse).Topics[0].ErrorCode)
+	_, err := p.append(c.clock.NowMillis(), oneBatch(t, 1, 10), partitionlog.AppendOptions{Origin: partitionlog.OriginClient})
+	require.Equal(t, wire.UnknownTopicOrPartition, wire.Code(err.Code), "a produce request that found the topic before it went")
 	p.mu.Lock()
 	require.Zero(t, p.log.Size())
 	p.mu.Unlock()

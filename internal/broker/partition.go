@@ -39,6 +39,10 @@ type partition struct {
 func (p *partition) append(now int64, batch []byte, o partitionlog.AppendOptions) (partitionlog.AppendResult, *partitionlog.AppendError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.deleted.Load() {
+		const reason = "the topic was deleted while the request was under way"
+		return partitionlog.AppendResult{}, &partitionlog.AppendError{Code: int16(wire.UnknownTopicOrPartition), Reason: reason, LogStart: -1}
+	}
 	p.holdHighWatermark()
 	res, err := p.log.Append(now, batch, o)
 	if err == nil && !res.Duplicate {
