@@ -131,7 +131,7 @@ func (s *Shard) flushGroup(g *consumerGroup) {
 		if failed = s.maybeAssign(tx, g, g.homogeneous(), v); failed != nil {
 			tx.rollback()
 		} else {
-			tx.commitPieces()
+			failed = tx.commitPieces()
 		}
 		if due := s.assignmentDue(g); g.assignmentEpoch < g.groupEpoch && s.now.Before(due) {
 			s.assignLater(g, due.Sub(s.now))

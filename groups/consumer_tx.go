@@ -78,15 +78,24 @@ func (t *consumerTx) commitAsked() *refusal {
 	return nil
 }
 
-// commitPieces is commit of what need not be one batch: the target that is computed for a whole turn, of requests that have been granted already (Config.Prompt).
-func (t *consumerTx) commitPieces() {
+// commitPieces is commitOwn of what need not be one batch: the target that is computed for a whole turn, of requests that have been granted already (Config.Prompt).
+func (t *consumerTx) commitPieces() *refusal {
+	var pieces [][]Record
 	for rest := t.records; len(rest) > 0; {
-		n := max(t.s.fitting(rest), 1)
-		t.s.addBatch(rest[:n:n])
+		n := t.s.fitting(rest)
+		if n == 0 {
+			t.rollback()
+			return t.s.tooLarge(rest[:1])
+		}
+		pieces = append(pieces, rest[:n:n])
 		rest = rest[n:]
+	}
+	for _, piece := range pieces {
+		t.s.addBatch(piece)
 	}
 	t.records = nil
 	t.commit()
+	return nil
 }
 
 // commit makes the records, which fit into one, a batch of the step's effects.
