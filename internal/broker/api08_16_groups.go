@@ -1,8 +1,6 @@
 package broker
 
 import (
-	"slices"
-
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -90,12 +88,12 @@ func (r *request) deleteGroups() (answer, error) {
 	req := r.body.(*kmsg.DeleteGroupsRequest)
 	return onLoop(r.cluster, func() answer {
 		resp := req.ResponseKind().(*kmsg.DeleteGroupsResponse)
-		var done []string
+		done := make(map[string]bool, len(req.Groups))
 		for _, g := range req.Groups {
-			if slices.Contains(done, g) {
+			if done[g] {
 				continue // a group named twice is deleted once
 			}
-			done = append(done, g)
+			done[g] = true
 			one := *req
 			one.Groups = []string{g}
 			resp.Groups = append(resp.Groups, r.cluster.groups.ask(r, g, &one).(*kmsg.DeleteGroupsResponse).Groups...)
