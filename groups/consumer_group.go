@@ -38,6 +38,7 @@ type consumerGroup struct {
 	stableAt         map[int32]int  // member epoch -> members in STABLE at it
 	// counted is what wasHomogeneous says; nil: no expression was resolved or forgotten since a member's record, it is what homogeneous says.
 	counted *bool
+	former  int // see consumerTx.countFormer; 0 between steps
 	// subscriptions counts the changes to the set of subscribed topics.
 	subscriptions uint64
 

@@ -48,7 +48,8 @@ func (s *Shard) takeOver(b *beat, g *consumerGroup, instanceID string, old *cons
 		b.tx.newcomer = b.member
 	}
 	if m := g.members[b.member]; m != nil && m != old {
-		b.gaveUp, b.tx.had, b.tx.formerNames = []ownership{m.assigned, m.pending}, g.target[b.member], m.names
+		b.gaveUp, b.tx.had = []ownership{m.assigned, m.pending}, g.target[b.member]
+		b.tx.countFormer(g, m.memberAttributes)
 	}
 	attributes, assignment, target := old.memberAttributes, old.memberAssignment, g.orderedTarget(old.id)
 	assignment.epoch, assignment.previous = 0, 0

@@ -49,6 +49,15 @@ func (g *consumerGroup) setAttributes(id string, a memberAttributes) {
 	if a.instanceID != nil {
 		g.static[*a.instanceID] = id
 	}
+	g.recount(old, a)
+	g.countClassic(old.classic, -1)
+	g.countClassic(a.classic, 1)
+	m.memberAttributes = a
+	g.counted = nil
+}
+
+// recount moves the counts of what members subscribe to and vote for.
+func (g *consumerGroup) recount(old, a memberAttributes) {
 	if !slices.Equal(old.names, a.names) {
 		for _, name := range a.names {
 			g.countTopic(g.nameUsers, name, 1)
@@ -73,10 +82,6 @@ func (g *consumerGroup) setAttributes(id string, a memberAttributes) {
 			count(g.votes, *a.assignor, 1)
 		}
 	}
-	g.countClassic(old.classic, -1)
-	g.countClassic(a.classic, 1)
-	m.memberAttributes = a
-	g.counted = nil
 }
 
 func (g *consumerGroup) countClassic(c *records.ClassicMember, by int) {

@@ -171,7 +171,7 @@ func (s *Shard) maybeBump(tx *consumerTx, g *consumerGroup, bump bool, cause str
 
 // bumpIfMoved compares the metadata hash, whether or not anything asked for that.
 func (s *Shard) bumpIfMoved(tx *consumerTx, g *consumerGroup, bump bool, cause string) {
-	hash := s.metadataHash(g, tx.formerNames...)
+	hash := s.metadataHash(g)
 	if hash != g.metadataHash && !bump {
 		bump, cause = true, "the subscribed topics changed"
 	}

@@ -19,31 +19,25 @@ type hashCache struct {
 }
 
 // metadataHash is a number that changes when a subscribed topic appears, goes, grows, or moves to other racks. It is over
-// the topics that exist, and those of more; 0 stands for none. Kafka computes an XXH3; only equality matters.
-func (s *Shard) metadataHash(g *consumerGroup, more ...string) int64 {
-	if len(more) > 0 {
-		return s.hashTopics(uniqueSorted(append(g.subscribedTopics(), more...)))
-	}
+// the topics that exist; 0 stands for none. Kafka computes an XXH3; only equality matters.
+func (s *Shard) metadataHash(g *consumerGroup) int64 {
 	c := &g.hash
-	if !c.valid || c.subscriptions != g.subscriptions || c.version != s.meta.Version() {
-		*c = hashCache{subscriptions: g.subscriptions, version: s.meta.Version(), valid: true, value: s.hashTopics(g.subscribedTopics())}
+	if c.valid && c.subscriptions == g.subscriptions && c.version == s.meta.Version() {
+		return c.value
 	}
-	return c.value
-}
-
-func (s *Shard) hashTopics(names []string) int64 {
+	*c = hashCache{subscriptions: g.subscriptions, version: s.meta.Version(), valid: true}
 	h := fnv.New64a()
 	some := false
-	for _, name := range names {
+	for _, name := range g.subscribedTopics() {
 		if t, ok := s.meta.Topic(name); ok {
 			some = true
 			hashTopic(h, t)
 		}
 	}
-	if !some {
-		return 0
+	if some {
+		c.value = int64(h.Sum64())
 	}
-	return int64(h.Sum64())
+	return c.value
 }
 
 func hashTopic(h hash.Hash64, t Topic) {

@@ -23,8 +23,6 @@ type consumerTx struct {
 	// had is the target of that id if it is that of a member which was there already; held is a new target that is the same. It isn't written: in the log
 	// the member has the one it took over, though its answer is by the new one.
 	had, held partitionSet
-	// formerNames are the topics that this member subscribed to: Kafka counts them as subscribed until the step's records stand.
-	formerNames []string
 	// joined is the id that is new with this step.
 	joined string
 }
@@ -96,6 +94,19 @@ func (t *consumerTx) commitPieces() *refusal {
 	t.records = nil
 	t.commit()
 	return nil
+}
+
+// countFormer has a member that takes another's place count as two until the step's records stand, as Kafka counts: what it said of itself before is still
+// subscribed to and voted for.
+func (t *consumerTx) countFormer(g *consumerGroup, said memberAttributes) {
+	g.recount(memberAttributes{}, said)
+	g.former++
+	end := func() {
+		g.former--
+		g.recount(said, memberAttributes{})
+	}
+	t.undo = append(t.undo, end)
+	t.onDone = append(t.onDone, end)
 }
 
 // commit makes the records, which fit into one, a batch of the step's effects.

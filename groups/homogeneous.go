@@ -9,18 +9,19 @@ import (
 
 // homogeneous says whether all members subscribe to the same topics, as Kafka counts them for the assignor.
 func (g *consumerGroup) homogeneous() bool {
+	members := len(g.members) + g.former
 	if len(g.regexUsers) > 0 {
 		for _, users := range g.regexUsers {
-			return len(g.regexUsers) == 1 && users == len(g.members) && len(g.nameUsers) == 0
+			return len(g.regexUsers) == 1 && users == members && len(g.nameUsers) == 0
 		}
 	}
 	for _, users := range g.nameUsers {
-		if users != len(g.members) {
+		if users != members {
 			return false
 		}
 	}
 	for topic := range g.regexTopics { // of an expression that nobody has anymore and that is about to be forgotten
-		if g.nameUsers[topic] != len(g.members) {
+		if g.nameUsers[topic] != members {
 			return false
 		}
 	}
