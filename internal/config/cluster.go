@@ -270,10 +270,14 @@ func distance(a, b string, limit int) int {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		least := row[0]
-		for j := range len(b) {
+		from, to := max(0, i-limit+1), min(len(b), i+limit) // farther from the diagonal it is no less than limit
+		diagonal := row[from]
+		row[from] = i + 1
+		if from > 0 {
+			row[from] = limit
+		}
+		least := row[from]
+		for j := from; j < to; j++ {
 			cost := 1
 			if a[i] == b[j] {
 				cost = 0
