@@ -93,12 +93,14 @@ func (p *partition) boundedSize(now time.Time) int64 {
 	}
 	p.log.Roll(now.UnixMilli())
 	for _, at := range []int64{now.UnixMilli(), now.UnixMilli() + cfg.DeleteRetentionMs} {
-		if _, err := p.log.Compact(at, p.cluster.loopCodecs()); err != nil {
+		res, err := p.log.Compact(at, p.cluster.loopCodecs())
+		p.compacted = res.BytesAfter // and not what stands behind an open transaction
+		if err != nil {
+			p.compacted = p.log.Size()
 			p.cluster.log.Warn("a coordinator's partition can't be compacted", "topic", p.topic, "partition", p.index, "reason", err)
 			break
 		}
 	}
-	p.compacted = p.log.Size()
 	p.changed()
-	return p.compacted
+	return p.log.Size()
 }

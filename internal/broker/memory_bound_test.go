@@ -54,6 +54,37 @@ func TestMemoryBoundCompactsTheCoordinators(t *testing.T) {
 	require.Equal(t, lives, state.Members[0].ID)
 }
 
+// While a transaction is open nothing behind its first offset can be compacted. Once it has ended that is made up for soon, however much it became.
+func TestMemoryBoundAfterALongTransaction(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	c := startCluster(t, Options{MaxMemory: limit, Topics: []TopicSpec{{Name: "t", Partitions: 1}}, Config: map[string]string{"offsets.topic.num.partitions": "1"}})
+	cl := transactionalOn(t, c)
+	cl.find(0, "g")
+	require.Equal(t, wire.None, cl.commitOffset(5, cl.id, cl.epoch))
+	metadata := strings.Repeat("m", 4000)
+	commit := func(times int) {
+		for i := range times {
+			req := kmsg.NewPtrOffsetCommitRequest()
+			req.Version, req.Group, req.Generation = 8, "busy", -1
+			req.Topics = []kmsg.OffsetCommitRequestTopic{{Topic: "t", Partitions: []kmsg.OffsetCommitRequestTopicPartition{{Offset: int64(i), LeaderEpoch: -1, Metadata: &metadata}}}}
+			require.Zero(t, cl.ask(req).(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode)
+		}
+	}
+	commit(600)
+	_, offsets := logSizes(c)
+	require.Greater(t, offsets, int64(2*limit))
+	end := kmsg.NewPtrEndTxnRequest()
+	end.Version, end.TransactionalID, end.ProducerID, end.ProducerEpoch, end.Commit = 4, cl.id, cl.pid, cl.epoch, true
+	require.Zero(t, cl.ask(end).(*kmsg.EndTxnResponse).ErrorCode)
+	commit(20)
+	_, offsets = logSizes(c)
+	require.Less(t, offsets, int64(limit/4))
+	require.NoError(t, c.ReloadCoordinator("g"))
+	require.Equal(t, int64(1), simpleOffset(cl.rawClient, "g"))
+	require.Equal(t, int64(19), simpleOffset(cl.rawClient, "busy"))
+}
+
 // The fetch session of a client that is gone stays, as in Kafka, but the records of a deleted topic don't stay with it.
 func TestDeletedTopicsRecordsGo(t *testing.T) {
 	t.Parallel()

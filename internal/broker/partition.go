@@ -30,7 +30,7 @@ type partition struct {
 	watchers []*target // told once, at the next change
 	fetchers []fetcher // the owners of the partition, one a group
 
-	compacted int64 // the log's size when it was last compacted for the memory bound; on the control loop
+	compacted int64 // what the last compaction for the memory bound left of that which it could compact; on the control loop
 
 	deleted atomic.Bool // set with mu held
 }
