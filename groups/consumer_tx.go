@@ -57,23 +57,18 @@ func (t *consumerTx) add(r Record) {
 }
 
 // commitOwn is commit, or rollback where the records are more than a batch can hold.
-func (t *consumerTx) commitOwn() *refusal {
-	if r := t.s.tooLarge(t.records); r != nil {
-		t.rollback()
-		return r
-	}
-	t.commit()
-	return nil
-}
+func (t *consumerTx) commitOwn() *refusal { return t.commitUnless(t.s.tooLarge(t.records)) }
 
 // commitAsked is the same of what a request asks for: it is taken back too where the log takes nothing.
-func (t *consumerTx) commitAsked() *refusal {
-	if r := t.s.unwritable(t.records); r != nil {
+func (t *consumerTx) commitAsked() *refusal { return t.commitUnless(t.s.unwritable(t.records)) }
+
+func (t *consumerTx) commitUnless(r *refusal) *refusal {
+	if r != nil {
 		t.rollback()
-		return r
+	} else {
+		t.commit()
 	}
-	t.commit()
-	return nil
+	return r
 }
 
 // commitPieces is commitOwn of what need not be one batch: the target that is computed for a whole turn, of requests that have been granted already (Config.Prompt).
