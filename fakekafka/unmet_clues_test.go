@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/fakekafka"
 )
@@ -37,6 +38,22 @@ func TestAnOpenTransactionIsInTheWay(t *testing.T) {
 	for what, wait := range waits {
 		require.NotContains(t, unmet(t, wait), "relay-1", what)
 	}
+}
+
+func TestAnOpenTransactionOfManyPartitionsAndAGroup(t *testing.T) {
+	t.Parallel()
+	k := fakekafka.Start(t, fakekafka.Topic("Outbox", 7))
+	k.Join("projector", fakekafka.Member{ClientID: "p1", Topics: []string{"Outbox"}})
+	k.Group("projector").AwaitStable(t, 1)
+	tx := dialRaw(t, k, "relay").transaction("relay-1")
+	for p := range int32(7) {
+		tx.add("Outbox", p)
+	}
+	tx.produce("Outbox", 1, "row")
+	offsets := versioned(kmsg.NewPtrAddOffsetsToTxnRequest(), 3)
+	offsets.TransactionalID, offsets.ProducerID, offsets.ProducerEpoch, offsets.Group = tx.id, tx.producer, tx.epoch, "projector"
+	require.Zero(t, tx.r.ask(offsets).(*kmsg.AddOffsetsToTxnResponse).ErrorCode)
+	require.Contains(t, unmet(t, k.Idle), "in Outbox-0, Outbox-1, Outbox-2, Outbox-3, Outbox-4, …, and a group's offsets are pending until it ends")
 }
 
 func TestRecordsOfAnotherTopic(t *testing.T) {

@@ -51,6 +51,9 @@ func (c *Cluster) OnlyMarkers(topicName string, index int32, from int64) bool {
 	return true
 }
 
+// mostHeldUp is how many of the partitions that a transaction holds up are named.
+const mostHeldUp = 5
+
 // OpenTransactions says of each transaction that has not ended what it holds up, for messages. On the loop.
 func (c *Cluster) OpenTransactions() (told []string) {
 	now := c.clock.Now()
@@ -60,11 +63,13 @@ func (c *Cluster) OpenTransactions() (told []string) {
 			var in []string
 			offsets := false
 			for _, tp := range d.Partitions {
-				if tp.Topic == offsetsTopic {
+				switch {
+				case tp.Topic == offsetsTopic:
 					offsets = true
-				} else if in = append(in, fmt.Sprintf("%s-%d", tp.Topic, tp.Partition)); len(in) == 6 {
-					in[5] = "…"
-					break
+				case len(in) < mostHeldUp:
+					in = append(in, fmt.Sprintf("%s-%d", tp.Topic, tp.Partition))
+				case len(in) == mostHeldUp:
+					in = append(in, "…")
 				}
 			}
 			if len(d.Partitions) == 0 || d.State != transactions.Ongoing && d.State != transactions.PrepareCommit && d.State != transactions.PrepareAbort {
