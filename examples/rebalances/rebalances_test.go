@@ -3,7 +3,6 @@
 package rebalances
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -112,22 +111,8 @@ func play(t *testing.T, opts ...kgo.Opt) story {
 
 // startWorker runs a worker until the end of the test.
 func startWorker(t *testing.T, bootstrap, name string, opts ...kgo.Opt) {
-	cl, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(bootstrap), kgo.ClientID(name),
+	t.Cleanup(poll(t, append([]kgo.Opt{kgo.SeedBrokers(bootstrap), kgo.ClientID(name),
 		kgo.ConsumerGroup("billing"), kgo.ConsumeTopics("orders"),
 		// franz-go's first fetch may leave before it knows the position of all ten partitions, and the others wait until it is answered: 5 s by default.
-		kgo.FetchMaxWait(250 * time.Millisecond)}, opts...)...)
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			cl.PollFetches(ctx)
-		}
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-		cl.Close()
-	})
+		kgo.FetchMaxWait(250 * time.Millisecond)}, opts...)...))
 }
