@@ -6,6 +6,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
@@ -93,6 +94,7 @@ public final class Members {
                         switch (what) {
                             case "stall" -> stalled = true;
                             case "go" -> stalled = false;
+                            case "committed" -> patiently(() -> c.committed(Set.of(new TopicPartition(topic, 0))));
                             case "unsubscribe" -> {
                                 patiently(c::unsubscribe);
                                 subscribed = false;
