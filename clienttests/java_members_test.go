@@ -31,11 +31,17 @@ type javaMember struct {
 	name        string
 	done        map[string]int // commands that were carried out, and how often
 	failed      string
-	transitions []string // of its membership (KIP-848): the states that it came to
+	transitions []string        // of its membership (KIP-848): the states that it came to
+	known       map[string]bool // topics of which it has had metadata
 }
 
-// transitioned is how the Java consumer logs each change of its state.
-var transitioned = regexp.MustCompile(`clientId=([^,\]]+).*transitioned from \w+ to (\w+)`)
+var (
+	// transitioned is how the Java consumer logs each change of its state.
+	transitioned = regexp.MustCompile(`clientId=([^,\]]+).*transitioned from \w+ to (\w+)`)
+	// updated is how it logs metadata, with all partitions that it knows.
+	updated   = regexp.MustCompile(`clientId=([^,\]]+).*Updated cluster metadata`)
+	partition = regexp.MustCompile(`partition=(\S+)-\d+,`)
+)
 
 // startJVM starts the program; it ends with the test.
 func startJVM(t testing.TB) *jvm {
@@ -44,6 +50,7 @@ func startJVM(t testing.TB) *jvm {
 	cmd := exec.Command("java", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx256m",
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
 		"-Dorg.slf4j.simpleLogger.log.org.apache.kafka.clients.consumer.internals.ConsumerMembershipManager=debug",
+		"-Dorg.slf4j.simpleLogger.log.org.apache.kafka.clients.Metadata=debug",
 		"-cp", path, "Members")
 	j := &jvm{members: map[string]*javaMember{}}
 	var err error
@@ -111,11 +118,20 @@ func (j *jvm) logged(line string) {
 			m.change(func() { m.transitions = append(m.transitions, f[2]) })
 		}
 	}
+	if f := updated.FindStringSubmatch(line); f != nil {
+		if m := j.find(f[1]); m != nil {
+			m.change(func() {
+				for _, p := range partition.FindAllStringSubmatch(line, -1) {
+					m.known[p[1]] = true
+				}
+			})
+		}
+	}
 }
 
 // start starts a consumer, whose client id is its name, with the client's defaults save for the settings given.
 func (j *jvm) start(name, addr, group, topic string, settings ...string) (*javaMember, error) {
-	m := &javaMember{worker: newWorker(), j: j, name: name, done: map[string]int{}}
+	m := &javaMember{worker: newWorker(), j: j, name: name, done: map[string]int{}, known: map[string]bool{}}
 	m.close = func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
