@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/fakekafka/fakekafka/groups"
 	"github.com/fakekafka/fakekafka/internal/broker"
@@ -245,17 +244,9 @@ func (g *Group) tracesOfFirst(names map[string]string) []*broker.ClientTrace {
 	return traces
 }
 
-// misspelled tells whether a group's id may be a slip of the pen for this one's. Those that only their numbers tell apart are of a series, as tests that share a cluster have it.
+// misspelled tells whether a group's id may be a slip of the pen for this one's.
 func (g *Group) misspelled(id string) bool {
-	wordsOf := func(id string) string {
-		return strings.Map(func(r rune) rune {
-			if unicode.IsDigit(r) {
-				return -1
-			}
-			return r
-		}, id)
-	}
-	return broker.NearName(g.id, []string{id}) != "" && wordsOf(id) != wordsOf(g.id)
+	return broker.NearName(g.id, []string{id}) != "" && !broker.OfASeries(g.id, id)
 }
 
 // wasOneStarted is the question where no client, or none but the members, has asked for the group.

@@ -60,14 +60,18 @@ func (r *request) listOffsets() (answer, error) {
 
 func (r *request) listOffset(req *kmsg.ListOffsetsRequest, topic string, p *kmsg.ListOffsetsRequestTopicPartition, scratch *partitionlog.Codecs) partitionlog.OffsetResult {
 	part, code := r.replica(topic, p.Partition, p.CurrentLeaderEpoch, req.ReplicaID != debuggingReplica)
+	var found partitionlog.OffsetResult
+	if code == wire.None {
+		code = part.look(func(l *partitionlog.Log) wire.Code {
+			found = l.ListOffsets(p.Timestamp, partitionlog.ListOptions{
+				ReadCommitted: req.IsolationLevel == 1, Follower: req.ReplicaID != -1, CurrentLeaderEpoch: -1, Codecs: scratch,
+			})
+			return wire.None
+		})
+	}
 	if code != wire.None {
 		return partitionlog.OffsetResult{Code: int16(code), Timestamp: -1, Offset: -1, LeaderEpoch: -1}
 	}
-	part.mu.Lock()
-	defer part.mu.Unlock()
-	found := part.log.ListOffsets(p.Timestamp, partitionlog.ListOptions{
-		ReadCommitted: req.IsolationLevel == 1, Follower: req.ReplicaID != -1, CurrentLeaderEpoch: -1, Codecs: scratch,
-	})
 	if found.Code == partitionlog.CodeOffsetNotAvailable && r.version < 5 { // which doesn't know that code
 		found.Code = int16(wire.LeaderNotAvailable)
 	}

@@ -42,7 +42,7 @@ func (r *request) deleteRecords() (answer, error) {
 	return resp, nil
 }
 
-func (r *request) deleteUpTo(topic string, index int32, offset int64) (low int64, code wire.Code) {
+func (r *request) deleteUpTo(topic string, index int32, offset int64) (int64, wire.Code) {
 	p := r.cluster.meta.Load().partition(topic, index)
 	switch {
 	case p == nil:
@@ -52,10 +52,11 @@ func (r *request) deleteUpTo(topic string, index int32, offset int64) (low int64
 	case p.state.Load().leader != r.node.id:
 		return -1, wire.NotLeaderOrFollower
 	}
-	p.update(func(l *partitionlog.Log) {
-		var c int16
-		low, c = l.DeleteRecords(offset)
-		code = wire.Code(c)
+	low := int64(-1)
+	code := p.update(func(l *partitionlog.Log) wire.Code {
+		var code int16
+		low, code = l.DeleteRecords(offset)
+		return wire.Code(code)
 	})
 	return low, code
 }

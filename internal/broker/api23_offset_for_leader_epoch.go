@@ -4,6 +4,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/internal/wire"
+	"github.com/fakekafka/fakekafka/partitionlog"
 )
 
 // OffsetForLeaderEpoch, v2-4 (KIP-320): where an epoch ends in the leader's log.
@@ -20,13 +21,14 @@ func (r *request) offsetForLeaderEpoch() (answer, error) {
 			rp := kmsg.NewOffsetForLeaderEpochResponseTopicPartition()
 			rp.Partition, rp.LeaderEpoch, rp.EndOffset = p.Partition, -1, -1
 			part, code := r.replica(t.Topic, p.Partition, p.CurrentLeaderEpoch, true)
-			rp.ErrorCode = int16(code)
 			if code == wire.None {
-				part.mu.Lock()
-				end := part.log.OffsetForLeaderEpoch(p.LeaderEpoch)
-				part.mu.Unlock()
-				rp.LeaderEpoch, rp.EndOffset = end.Epoch, end.EndOffset
+				code = part.look(func(l *partitionlog.Log) wire.Code {
+					end := l.OffsetForLeaderEpoch(p.LeaderEpoch)
+					rp.LeaderEpoch, rp.EndOffset = end.Epoch, end.EndOffset
+					return wire.None
+				})
 			}
+			rp.ErrorCode = int16(code)
 			rt.Partitions = append(rt.Partitions, rp)
 		}
 		resp.Topics = append(resp.Topics, rt)

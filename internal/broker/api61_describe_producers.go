@@ -6,6 +6,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/internal/wire"
+	"github.com/fakekafka/fakekafka/partitionlog"
 )
 
 // DescribeProducers, v0 (KIP-664). Any replica answers.
@@ -46,13 +47,14 @@ func (r *request) describePartitionProducers(p *partition, rp *kmsg.DescribeProd
 		rp.ErrorCode = int16(wire.NotLeaderOrFollower)
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.log.Producers() {
-		a := kmsg.NewDescribeProducersResponseTopicPartitionActiveProducer()
-		a.ProducerID, a.ProducerEpoch = s.ProducerID, int32(s.Epoch)
-		a.LastSequence, a.LastTimestamp = s.LastSequence, s.LastTimestamp
-		a.CoordinatorEpoch, a.CurrentTxnStartOffset = s.CoordinatorEpoch, s.TxnStart
-		rp.ActiveProducers = append(rp.ActiveProducers, a)
-	}
+	rp.ErrorCode = int16(p.look(func(l *partitionlog.Log) wire.Code {
+		for _, s := range l.Producers() {
+			a := kmsg.NewDescribeProducersResponseTopicPartitionActiveProducer()
+			a.ProducerID, a.ProducerEpoch = s.ProducerID, int32(s.Epoch)
+			a.LastSequence, a.LastTimestamp = s.LastSequence, s.LastTimestamp
+			a.CoordinatorEpoch, a.CurrentTxnStartOffset = s.CoordinatorEpoch, s.TxnStart
+			rp.ActiveProducers = append(rp.ActiveProducers, a)
+		}
+		return wire.None
+	}))
 }

@@ -82,6 +82,19 @@ func NearName(name string, names []string) string {
 	return config.Nearest(name, slices.Values(names))
 }
 
+// OfASeries tells whether only numbers tell two names apart, as those of tests that share a cluster: neither is a slip of the pen.
+func OfASeries(x, y string) bool {
+	wordsOf := func(name string) string {
+		return strings.Map(func(r rune) rune {
+			if '0' <= r && r <= '9' {
+				return -1
+			}
+			return r
+		}, name)
+	}
+	return wordsOf(x) == wordsOf(y)
+}
+
 // WrittenInstead says of a topic without a record which others have one; "" where it has one itself, or none has.
 func (c *Cluster) WrittenInstead(name string) string {
 	m := c.meta.Load()

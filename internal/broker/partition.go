@@ -89,11 +89,21 @@ func (p *partition) maxBatchBytes() int {
 }
 
 // update runs fn on the log and tells who watches it: whatever is not an append (markers, retention).
-func (p *partition) update(fn func(*partitionlog.Log)) {
+func (p *partition) update(fn func(*partitionlog.Log) wire.Code) wire.Code {
+	return p.look(func(l *partitionlog.Log) wire.Code {
+		defer p.changed()
+		return fn(l)
+	})
+}
+
+// look runs fn on the log, unless the topic was deleted since the request found it: UNKNOWN_TOPIC_OR_PARTITION.
+func (p *partition) look(fn func(*partitionlog.Log) wire.Code) wire.Code {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fn(p.log)
-	p.changed()
+	if p.deleted.Load() {
+		return wire.UnknownTopicOrPartition
+	}
+	return fn(p.log)
 }
 
 // delete marks the partition as gone and wakes who waits on it. Its records go at once: a fetch session that nobody uses any more refers to it until another needs the place.

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/internal/config"
+	"github.com/fakekafka/fakekafka/internal/wire"
 	"github.com/fakekafka/fakekafka/partitionlog"
 )
 
@@ -177,13 +178,13 @@ func (c *Cluster) DeleteRecordsTo(name string, index int32, offset int64) error 
 	if err != nil {
 		return err
 	}
-	var code int16
 	var end int64
-	p.update(func(l *partitionlog.Log) {
+	code := p.update(func(l *partitionlog.Log) wire.Code {
 		end = l.End()
-		_, code = l.DeleteRecords(offset)
+		_, code := l.DeleteRecords(offset)
+		return wire.Code(code)
 	})
-	if code != 0 {
+	if code != wire.None {
 		return fmt.Errorf("%s-%d can't be deleted up to offset %d; it ends at %d", name, index, offset, end)
 	}
 	return nil
@@ -201,7 +202,10 @@ func (c *Cluster) CompactTopic(name string) error {
 	}
 	now := c.clock.Now()
 	for _, p := range t.partitions {
-		p.update(func(l *partitionlog.Log) { l.Roll(now.UnixMilli()) })
+		p.update(func(l *partitionlog.Log) wire.Code {
+			l.Roll(now.UnixMilli())
+			return wire.None
+		})
 		if _, err := p.compact(now); err != nil {
 			return err
 		}

@@ -114,16 +114,14 @@ type stray struct{ client, topic string }
 // allTopics is no topic's name.
 const allTopics = ""
 
-// Misspelled says of topics that were made because a client asked for them, and whose name is nearly that of another topic, who did, for messages: a line each. Names
-// that differ in their numbers are meant.
+// Misspelled says of topics that were made because a client asked for them, and whose name is nearly that of another topic, who did, for messages: a line each.
 func (c *Cluster) Misspelled() (told []string) {
-	numberless := func(name string) string { return strings.Trim(name, "0123456789") }
 	m := c.meta.Load()
 	for _, s := range c.created.all() {
 		if m.topics[s.topic] == nil {
 			continue
 		}
-		others := slices.DeleteFunc(slices.Clone(m.names), func(name string) bool { return numberless(name) == numberless(s.topic) })
+		others := slices.DeleteFunc(slices.Clone(m.names), func(name string) bool { return OfASeries(name, s.topic) })
 		if near := NearName(s.topic, others); near != "" {
 			told = append(told, fmt.Sprintf("topic %q was created because client %q asked for it; did you mean %q?", s.topic, s.client, near))
 		}

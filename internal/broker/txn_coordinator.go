@@ -198,13 +198,13 @@ func (c *Cluster) appendMarker(now time.Time, p *partition, m partitionlog.Marke
 	if p.underMinISR() {
 		return 0, wire.NotEnoughReplicas
 	}
-	p.update(func(l *partitionlog.Log) {
+	code = p.update(func(l *partitionlog.Log) wire.Code {
 		res, err := l.AppendMarker(now.UnixMilli(), m)
 		if err != nil {
-			code = wire.Code(err.Code)
-			return
+			return wire.Code(err.Code)
 		}
 		offset = res.BaseOffset
+		return wire.None
 	})
 	if code != wire.None {
 		return 0, code
