@@ -2,6 +2,10 @@ package broker
 
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/javatext"
+	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
 // The requests for one group: the rule is in package groups, here they only find its coordinator.
@@ -37,7 +41,7 @@ func (r *request) consumerGroupHeartbeat() (answer, error) {
 	return r.toGroup(r.body.(*kmsg.ConsumerGroupHeartbeatRequest).Group)
 }
 
-// The requests for several groups are split by group; the answers are joined in the order asked.
+// The requests for several groups are split: OffsetFetch by group, and answered in the order asked; the others by coordinator (askEach).
 //
 //	OffsetFetch 9 (v1-10; several groups from v8) · DescribeGroups 15 (v0-6) · ListGroups 16 (v0-5) · DeleteGroups 42 (v0-2) ·
 //	ConsumerGroupDescribe 69 (v0-1)
@@ -62,42 +66,66 @@ func (r *request) describeGroups() (answer, error) {
 	req := r.body.(*kmsg.DescribeGroupsRequest)
 	return onLoop(r.cluster, func() answer {
 		resp := req.ResponseKind().(*kmsg.DescribeGroupsResponse)
-		for _, g := range req.Groups {
-			one := *req
-			one.Groups = []string{g}
-			resp.Groups = append(resp.Groups, r.cluster.groups.ask(r, g, &one).(*kmsg.DescribeGroupsResponse).Groups...)
-		}
+		r.cluster.groups.askEach(r, req.Groups, func(names []string) kmsg.Request {
+			part := *req
+			part.Groups = names
+			return &part
+		}, func(part kmsg.Response) {
+			resp.Groups = append(resp.Groups, part.(*kmsg.DescribeGroupsResponse).Groups...)
+		})
 		return resp
 	})
 }
 
 func (r *request) consumerGroupDescribe() (answer, error) {
 	req := r.body.(*kmsg.ConsumerGroupDescribeRequest)
+	co := r.cluster.groups
+	if !co.consumerProtocol {
+		return groups.Refuse(req, int16(wire.UnsupportedVersion)), nil
+	}
 	return onLoop(r.cluster, func() answer {
 		resp := req.ResponseKind().(*kmsg.ConsumerGroupDescribeResponse)
-		for _, g := range req.Groups {
-			one := *req
-			one.Groups = []string{g}
-			resp.Groups = append(resp.Groups, r.cluster.groups.ask(r, g, &one).(*kmsg.ConsumerGroupDescribeResponse).Groups...)
+		ask := func(names []string) kmsg.Request {
+			part := *req
+			part.Groups = names
+			return &part
 		}
+		hear := func(part kmsg.Response) {
+			resp.Groups = append(resp.Groups, part.(*kmsg.ConsumerGroupDescribeResponse).Groups...)
+		}
+		var named []string
+		for _, g := range req.Groups {
+			if g != "" {
+				named = append(named, g)
+				continue
+			}
+			hear(co.ask(r, g, ask([]string{g}))) // it has no coordinator, and is refused before the others are asked for
+		}
+		co.askEach(r, named, ask, hear)
 		return resp
 	})
 }
 
+// deleteGroups deletes the groups of a partition in the order of Kafka's set of them; a group named twice is deleted once.
 func (r *request) deleteGroups() (answer, error) {
 	req := r.body.(*kmsg.DeleteGroupsRequest)
 	return onLoop(r.cluster, func() answer {
 		resp := req.ResponseKind().(*kmsg.DeleteGroupsResponse)
 		done := make(map[string]bool, len(req.Groups))
+		var names []string
 		for _, g := range req.Groups {
-			if done[g] {
-				continue // a group named twice is deleted once
+			if !done[g] {
+				names = append(names, g)
 			}
 			done[g] = true
-			one := *req
-			one.Groups = []string{g}
-			resp.Groups = append(resp.Groups, r.cluster.groups.ask(r, g, &one).(*kmsg.DeleteGroupsResponse).Groups...)
 		}
+		r.cluster.groups.askEach(r, names, func(names []string) kmsg.Request {
+			part := *req
+			part.Groups = javatext.SetOrder(names, javatext.HashCode)
+			return &part
+		}, func(part kmsg.Response) {
+			resp.Groups = append(resp.Groups, part.(*kmsg.DeleteGroupsResponse).Groups...)
+		})
 		return resp
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/groups"
+	"github.com/fakekafka/fakekafka/internal/javatext"
 	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
@@ -99,13 +100,35 @@ func (co *coordinator) unreached(cmd groups.Command, code wire.Code) kmsg.Respon
 	return groups.Unreached(co.config, groupsMetadata{m}, cmd, int16(code))
 }
 
-// ask gives a shard a request that is always answered at once. On the loop.
+// ask gives the shard of a group a request that is always answered at once. On the loop.
 func (co *coordinator) ask(r *request, group string, req kmsg.Request) kmsg.Response {
 	sh, code := co.shardOf(r.node.id, group)
 	if sh == nil {
 		return co.unreached(groups.Command{Client: r.groupClient(), Request: req}, code)
 	}
 	return co.askShard(r, sh, req)
+}
+
+// askEach asks for several groups: the coordinator of each partition once, for all of its groups, so that what it writes for them is one batch. Kafka keeps
+// the partitions in a hash map, whose order is that of the answers. On the loop.
+func (co *coordinator) askEach(r *request, names []string, ask func(names []string) kmsg.Request, hear func(kmsg.Response)) {
+	partitions := int(co.c.settings(r.node.id).Int32("offsets.topic.num.partitions"))
+	if t := co.c.meta.Load().topics[offsetsTopic]; t != nil {
+		partitions = len(t.partitions)
+	}
+	var order []int32
+	of := map[int32][]string{}
+	for _, name := range names {
+		p := groupPartition(name, partitions)
+		if of[p] == nil {
+			order = append(order, p)
+		}
+		of[p] = append(of[p], name)
+	}
+	topic := javatext.HashCode(offsetsTopic)
+	for _, p := range javatext.MapOrder(order, func(p int32) int32 { return 31*(31+p) + topic }) {
+		hear(co.ask(r, of[p][0], ask(of[p])))
+	}
 }
 
 func (co *coordinator) askShard(r *request, sh *shard, req kmsg.Request) kmsg.Response {

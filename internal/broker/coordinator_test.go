@@ -1,9 +1,14 @@
 package broker
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/fakekafka/fakekafka/internal/wire"
 )
 
 // A group's partition is the absolute value of Java's hash of its id, not that with the sign bit masked off.
@@ -25,4 +30,53 @@ func TestGroupPartition(t *testing.T) {
 	} {
 		require.Equal(t, c.want, groupPartition(c.group, c.partitions), "%q of %d", c.group, c.partitions)
 	}
+}
+
+// In which order requests that name many groups are answered was seen at a real broker with four partitions of __consumer_offsets. It is the same whether
+// the topic exists or not.
+func TestOrderOfManyGroups(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{Config: map[string]string{"offsets.topic.num.partitions": "4"}}))
+	asked := omNames("alpha beta gamma delta eps zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi omega")
+	described := omNames("gamma kappa xi pi delta eps mu tau upsilon chi alpha beta zeta eta theta psi iota lambda nu omicron rho sigma phi omega")
+	deleted := omNames("gamma pi kappa xi eps upsilon mu tau chi delta zeta alpha beta psi theta eta omicron omega phi nu rho iota lambda sigma")
+	for _, code := range []wire.Code{wire.NotCoordinator, wire.GroupIDNotFound} {
+		var got []string
+		desc := kmsg.NewPtrDescribeGroupsRequest()
+		desc.Version, desc.Groups = 6, asked
+		for _, g := range cl.ask(desc).(*kmsg.DescribeGroupsResponse).Groups {
+			require.Equal(t, code, wire.Code(g.ErrorCode))
+			got = append(got, g.Group)
+		}
+		require.Equal(t, described, got)
+
+		got = nil
+		consumer := kmsg.NewPtrConsumerGroupDescribeRequest()
+		consumer.Version, consumer.Groups = 1, append(slices.Clone(asked), "") // which is refused before the others are looked for
+		for _, g := range cl.ask(consumer).(*kmsg.ConsumerGroupDescribeResponse).Groups {
+			got = append(got, g.Group)
+		}
+		require.Equal(t, append([]string{""}, described...), got)
+
+		got = nil
+		del := kmsg.NewPtrDeleteGroupsRequest()
+		del.Version, del.Groups = 2, asked
+		for _, g := range cl.ask(del).(*kmsg.DeleteGroupsResponse).Groups {
+			require.Equal(t, code, wire.Code(g.ErrorCode))
+			got = append(got, g.Group)
+		}
+		require.Equal(t, deleted, got)
+
+		find := kmsg.NewPtrFindCoordinatorRequest()
+		find.Version, find.CoordinatorKeys = 4, asked[:1]
+		cl.ask(find)
+	}
+}
+
+func omNames(words string) []string {
+	var out []string
+	for _, w := range strings.Fields(words) {
+		out = append(out, "om-"+w)
+	}
+	return out
 }

@@ -203,12 +203,7 @@ func applyOps(own map[string]string, r *Alteration, isList func(name string) boo
 // inMapOrder are operations, each on another setting, in the order in which the controller looks at them: that of a Java hash map by their names. The first that
 // is wrong decides the error.
 func inMapOrder(ops []AlterSetting) []AlterSetting {
-	buckets := 16
-	for len(ops)*4 > buckets*3 {
-		buckets *= 2
-	}
-	bucket := func(s AlterSetting) int { return javatext.Bucket(javatext.HashCode(s.Name), buckets) }
-	return slices.SortedStableFunc(slices.Values(ops), func(a, b AlterSetting) int { return bucket(a) - bucket(b) })
+	return javatext.MapOrder(ops, func(s AlterSetting) int32 { return javatext.HashCode(s.Name) })
 }
 
 func tooLong() *Error {

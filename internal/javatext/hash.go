@@ -1,6 +1,7 @@
 package javatext
 
 import (
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -28,4 +29,26 @@ func HashCode(s string) int32 {
 // and where a broker walks one its answers show that order.
 func Bucket(hash int32, buckets int) int {
 	return int((hash ^ int32(uint32(hash)>>16)) & int32(buckets-1))
+}
+
+// MapOrder lists keys, each of which stands there once, as a hash map is walked that they were put into one after the other.
+func MapOrder[K any](keys []K, hash func(K) int32) []K {
+	buckets := 16
+	for len(keys)*4 > buckets*3 {
+		buckets *= 2
+	}
+	return inBuckets(keys, hash, buckets)
+}
+
+// SetOrder is MapOrder of a set that was made of all of them at once, which has room for a bit more from the beginning.
+func SetOrder[K any](keys []K, hash func(K) int32) []K {
+	buckets := 16
+	for buckets*3 <= len(keys)*4 {
+		buckets *= 2
+	}
+	return inBuckets(keys, hash, buckets)
+}
+
+func inBuckets[K any](keys []K, hash func(K) int32, buckets int) []K {
+	return slices.SortedStableFunc(slices.Values(keys), func(a, b K) int { return Bucket(hash(a), buckets) - Bucket(hash(b), buckets) })
 }

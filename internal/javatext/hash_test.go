@@ -1,6 +1,7 @@
 package javatext_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,4 +17,16 @@ func TestHashCode(t *testing.T) {
 	}
 	require.Equal(t, 2, javatext.Bucket(javatext.HashCode("cleanup.policy"), 16))
 	require.Equal(t, 13, javatext.Bucket(javatext.HashCode("unclean.leader.election.enable"), 16))
+}
+
+// The orders are those in which Java's own HashMap and HashSet give up what was put into them.
+func TestMapAndSetOrder(t *testing.T) {
+	t.Parallel()
+	letters := strings.Split("a b c d e f g h i j k l", " ")
+	require.Equal(t, strings.Split("p a b c d e f g", " "), javatext.MapOrder(strings.Split("g f e d c b a p", " "), javatext.HashCode))
+	require.Equal(t, letters, javatext.MapOrder(letters, javatext.HashCode), "a map of 12 has 16 buckets")
+	require.Equal(t, []string{"BB", "Aa"}, javatext.MapOrder([]string{"BB", "Aa"}, javatext.HashCode), "of one hash")
+	twelve := strings.Split("p a b c d e f g h i j k", " ")
+	require.Equal(t, twelve, javatext.MapOrder(twelve, javatext.HashCode))
+	require.Equal(t, append(strings.Split("a b c d e f g h i j k", " "), "p"), javatext.SetOrder(twelve, javatext.HashCode), "a set of 12 has 32")
 }
