@@ -228,12 +228,13 @@ func place(m *metadata, first, count int32, replicas int16) ([][]int32, *topicEr
 	}
 	names := sortedKeys(racks)
 	for i := range all {
-		p := int(first) + i
 		leader := m.node(all[i][0])
+		// What the n-th broker of a rack leads, the n-th of another copies, and in the next round the one after it: racks of one size share the copies evenly.
+		start := slices.Index(racks[leader.rack], leader) + (int(first)+i)/len(alive)
 		taken := map[string]int{}
 		for rack := slices.Index(names, leader.rack) + 1; len(all[i]) < int(replicas); rack++ {
 			name := names[rack%len(names)]
-			if id := nextInRack(racks[name], p/len(names), taken[name], leader.id); id >= 0 {
+			if id := nextInRack(racks[name], start, taken[name], leader.id); id >= 0 {
 				all[i] = append(all[i], id)
 			}
 			taken[name]++

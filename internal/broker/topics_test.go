@@ -34,8 +34,9 @@ func TestPlacement(t *testing.T) {
 		{"as many as brokers", []string{"", "", ""}, 3, [][]int32{{1, 2, 3}, {2, 3, 1}, {3, 1, 2}}},
 		{"a rack each", []string{"a", "b", "c"}, 2, [][]int32{{1, 2}, {2, 3}, {3, 1}}},
 		{"two racks: both have a copy", []string{"a", "b", "a", "b"}, 2, [][]int32{{1, 2}, {2, 1}, {3, 4}, {4, 3}}},
-		{"uneven racks", []string{"a", "a", "b"}, 2, [][]int32{{1, 3}, {2, 3}, {3, 2}}},
-		{"all of uneven racks", []string{"a", "a", "b"}, 3, [][]int32{{1, 3, 2}, {2, 3, 1}, {3, 2, 1}}},
+		{"a rack after the other", []string{"a", "a", "b", "b"}, 2, [][]int32{{1, 3}, {2, 4}, {3, 1}, {4, 2}, {1, 4}, {2, 3}, {3, 2}, {4, 1}}},
+		{"uneven racks", []string{"a", "a", "b"}, 2, [][]int32{{1, 3}, {2, 3}, {3, 1}, {1, 3}, {2, 3}, {3, 2}}},
+		{"all of uneven racks", []string{"a", "a", "b"}, 3, [][]int32{{1, 3, 2}, {2, 3, 1}, {3, 1, 2}}},
 		{"one stopped: it never leads and comes last", []string{"", "!", ""}, 2, [][]int32{{1, 3}, {3, 1}, {1, 3}}},
 		{"one stopped, all wanted", []string{"", "!", ""}, 3, [][]int32{{1, 3, 2}, {3, 1, 2}}},
 	} {
@@ -64,6 +65,24 @@ func TestPlacementUsesEveryBrokerOnce(t *testing.T) {
 				require.Len(t, slices.Compact(slices.Sorted(slices.Values(ids))), replicas, "%v twice in %v", ids, racks)
 				require.True(t, m.isAlive(ids[0]), "%v: broker %d leads and doesn't run", racks, ids[0])
 			}
+		}
+	}
+}
+
+func TestPlacementIsEvenOverRacksOfOneSize(t *testing.T) {
+	t.Parallel()
+	for _, racks := range [][]string{{"", "", ""}, {"a", "a", "b", "b"}, {"a", "b", "a", "b"}, {"a", "b", "b", "a"}, {"b", "a", "a", "b", "c", "c"}, {"a", "a", "a", "b", "b", "b"}} {
+		for replicas := 1; replicas <= len(racks); replicas++ {
+			const rounds = 3
+			all, err := place(brokersIn(racks...), 0, int32(rounds*len(racks)), int16(replicas))
+			require.Nil(t, err)
+			copies := make([]int, len(racks))
+			for _, ids := range all {
+				for _, id := range ids {
+					copies[id-1]++
+				}
+			}
+			require.Equal(t, slices.Repeat([]int{rounds * replicas}, len(racks)), copies, "copies of each broker, racks %v, %d replicas", racks, replicas)
 		}
 	}
 }
