@@ -294,7 +294,8 @@ var tied = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{
 		"log.roll.ms": true, "log.roll.jitter.ms": true, "log.retention.ms": true, "log.retention.minutes": true, "log.retention.hours": true,
 		"log.cleaner.threads": true, "log.cleaner.dedupe.buffer.size": true, "max.connections.per.ip": true, "max.connections.per.ip.overrides": true,
-		"group.coordinator.rebalance.protocols": true,
+		"group.coordinator.rebalance.protocols": true, "offsets.topic.compression.codec": true, "share.coordinator.state.topic.compression.codec": true,
+		"group.share.assignors": true, "group.streams.num.standby.replicas": true, "group.streams.max.standby.replicas": true,
 	}
 	for _, kind := range groupKinds {
 		names["group."+kind+".heartbeat.interval.ms"] = true
@@ -336,10 +337,21 @@ func checkTied(v *Values) error {
 	if !slices.Contains(v.List("group.coordinator.rebalance.protocols"), "classic") {
 		return refusal("group.coordinator.rebalance.protocols: Disabling the 'classic' protocol is not supported.")
 	}
+	for _, codec := range []string{"offsets.topic.compression.codec", "share.coordinator.state.topic.compression.codec"} {
+		if id := v.Int(codec); id < 0 || id > 4 {
+			return refusal(fmt.Sprintf("%s: Unknown compression type id: %d", codec, id))
+		}
+	}
 	for _, kind := range groupKinds {
 		if err := checkGroupLimits(v, kind); err != nil {
 			return err
 		}
+	}
+	if n := len(v.List("group.share.assignors")); n != 1 {
+		return refusal(fmt.Sprintf("group.share.assignors must contain exactly one assignor, but found %d", n))
+	}
+	if v.Int("group.streams.num.standby.replicas") > v.Int("group.streams.max.standby.replicas") {
+		return refusal("group.streams.num.standby.replicas must be less than or equal to group.streams.max.standby.replicas")
 	}
 	return nil
 }
