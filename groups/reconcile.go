@@ -105,8 +105,9 @@ func reconcile(m memberAssignment, r reconciliation) (next memberAssignment, ok 
 	if !r.told || len(r.owned) > 0 {
 		return m, false
 	}
-	m.epoch = r.targetEpoch
-	return r.computeNext(m), true
+	next = r.computeNext(memberAssignment{epoch: r.targetEpoch, assigned: m.assigned, pending: m.pending})
+	next.previous = m.epoch
+	return next, true
 }
 
 // ownsAny says whether the member may still own one of these partitions; a request that doesn't list

@@ -17,20 +17,27 @@ import (
 // Run it with -rewrite to write the traces anew, and read the diff.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		t.Parallel()
-		w := newScript()
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			run, ok := scriptCommands[d.Cmd]
-			if !ok {
-				d.Fatalf(t, "no such command: %s", d.Cmd)
-			}
-			w.t, w.d = t, d
-			if err := run(w); err != nil {
-				return "error: " + err.Error() + "\n"
-			}
-			return w.trace()
+	for _, protocol := range []string{"classic", "consumer"} {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			datadriven.Walk(t, "testdata/"+protocol, playScript)
 		})
+	}
+}
+
+func playScript(t *testing.T, path string) {
+	t.Parallel()
+	w := newScript()
+	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+		run, ok := scriptCommands[d.Cmd]
+		if !ok {
+			d.Fatalf(t, "no such command: %s", d.Cmd)
+		}
+		w.t, w.d = t, d
+		if err := run(w); err != nil {
+			return "error: " + err.Error() + "\n"
+		}
+		return w.trace()
 	})
 }
 
