@@ -56,6 +56,17 @@ func (s *Shard) removal(group *group, members []*consumerMember, kind EventKind,
 	return tx
 }
 
+// stopUnremoved ends the timers of members that stay because the log doesn't hold that they go. Kafka ends them before it knows, and begins none anew but
+// the session's, with the member's next request; where the group would have become a classic one it has not come to that.
+func (s *Shard) stopUnremoved(g *consumerGroup, members []*consumerMember) {
+	if s.mayDowngrade(g, members) {
+		return
+	}
+	for _, m := range members {
+		s.stopMember(m)
+	}
+}
+
 // forgetMember ends what a removed member has running beside the log.
 func (s *Shard) forgetMember(m *consumerMember) {
 	s.stopMember(m)

@@ -84,7 +84,8 @@ func (s *Shard) awaitSync(g *consumerGroup, m *consumerMember) {
 // retryAfter is when a timer tries again whose records did not fit into a batch.
 const retryAfter = 500 * time.Millisecond
 
-// expiry is what a timer of the member does: the member is removed, if it is still that one. While the log doesn't take that it is tried again and again.
+// expiry is what a timer of the member does: the member is removed, if it is still that one. While the log doesn't take that it is tried again and again, and
+// no other timer of the member runs.
 func (s *Shard) expiry(g *consumerGroup, m *consumerMember, t *timer, cause func() string) func() {
 	return func() {
 		group := s.groups[g.id]
@@ -92,6 +93,7 @@ func (s *Shard) expiry(g *consumerGroup, m *consumerMember, t *timer, cause func
 			return
 		}
 		if r := s.removeMembers(group, []*consumerMember{m}, EventExpired, cause()); r != nil {
+			s.stopUnremoved(g, []*consumerMember{m})
 			s.startTimer(t, retryAfter)
 		}
 	}

@@ -256,10 +256,15 @@ func (g *consumerGroup) canVote(leaving []*consumerMember) bool {
 
 // leaveByRequest is removeMembers for those who ask for it.
 func (s *Shard) leaveByRequest(group *group, members []*consumerMember, cause string) *refusal {
-	if g := group.consumer; s.mayDowngrade(g, members) && !g.canVote(members) {
+	g := group.consumer
+	if s.mayDowngrade(g, members) && !g.canVote(members) {
 		return broken("no protocol of the classic members that stay can be chosen: each that all support stands twice in a list of theirs")
 	}
-	return s.removal(group, members, EventLeft, cause).commitAsked()
+	r := s.removal(group, members, EventLeft, cause).commitAsked()
+	if r != nil && !s.readOnly {
+		s.stopUnremoved(g, members)
+	}
+	return r
 }
 
 // downgrade makes the group a classic one: its generation is the group's epoch of before the step, its assignments are the targets. joining is a
