@@ -3,6 +3,7 @@ package records
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Types of the records of consumer groups (KIP-848): the first two bytes of a key. All values have version 0.
@@ -243,8 +244,8 @@ func (v ConsumerCurrentMember) Encode() []byte {
 	return w.b
 }
 
-// DecodeConsumerCurrentMember reads a value of TypeConsumerCurrentMember. Partitions whose assignment epoch the
-// record doesn't have get the member's epoch.
+// DecodeConsumerCurrentMember reads a value of TypeConsumerCurrentMember. Partitions of a topic that the record doesn't have
+// an assignment epoch for each of get the member's epoch, or 0 where that is a static member's that went away.
 func DecodeConsumerCurrentMember(b []byte) (v ConsumerCurrentMember, err error) {
 	r, _ := value(b, "a member's assignment", 0, 0)
 	v.Epoch = r.int32()
@@ -256,10 +257,9 @@ func DecodeConsumerCurrentMember(b []byte) (v ConsumerCurrentMember, err error) 
 	for _, list := range [][]TopicPartitions{v.Assigned, v.Pending} {
 		for i := range list {
 			t := &list[i]
-			for len(t.Epochs) < len(t.Partitions) {
-				t.Epochs = append(t.Epochs, v.Epoch)
+			if len(t.Epochs) != len(t.Partitions) {
+				t.Epochs = slices.Repeat([]int32{max(v.Epoch, 0)}, len(t.Partitions))
 			}
-			t.Epochs = t.Epochs[:len(t.Partitions)]
 		}
 	}
 	return v, r.err

@@ -84,17 +84,31 @@ func TestConsumerRecordsAreRead(t *testing.T) {
 	require.Equal(t, int32(10000), m.Classic.SessionTimeoutMs)
 	require.Equal(t, "range", m.Classic.Protocols[0].Name)
 
-	// Partitions without assignment epochs have the member's.
-	w := flexibleValue(0)
-	w.int32(7)
-	w.int32(6)
-	w.int8(0)
-	w.topics([]TopicPartitions{{Partitions: []int32{1, 2}}}, false)
-	w.topics(nil, false)
-	w.noTags()
-	c, err := DecodeConsumerCurrentMember(w.b)
-	require.NoError(t, err)
-	require.Equal(t, []int32{7, 7}, c.Assigned[0].Epochs)
+	// Partitions without an assignment epoch each have the member's, which is never below 0.
+	for _, c := range []struct {
+		epoch        int32
+		epochs, want []int32
+	}{
+		{7, nil, []int32{7, 7, 7}},
+		{-2, nil, []int32{0, 0, 0}},
+		{-2, []int32{5, 6, 7}, []int32{5, 6, 7}},
+		{7, []int32{3}, []int32{7, 7, 7}},
+		{7, []int32{3, 4, 5, 6}, []int32{7, 7, 7}},
+	} {
+		w := flexibleValue(0)
+		w.int32(c.epoch)
+		w.int32(6)
+		w.int8(0)
+		topics := []TopicPartitions{{Partitions: []int32{0, 1, 2}, Epochs: c.epochs}}
+		w.topics(topics, c.epochs != nil)
+		w.topics(topics, c.epochs != nil)
+		w.noTags()
+		v, err := DecodeConsumerCurrentMember(w.b)
+		require.NoError(t, err)
+		require.Equal(t, c.epoch, v.Epoch)
+		require.Equal(t, c.want, v.Assigned[0].Epochs)
+		require.Equal(t, c.want, v.Pending[0].Epochs)
+	}
 
 	_, err = DecodeConsumerGroup([]byte{0, 1, 0, 0, 0, 0, 0})
 	require.ErrorContains(t, err, "version 1")
