@@ -103,14 +103,12 @@ func (s *Shard) finishBeat(b *beat) *refusal {
 			b.tx.putCurrent(m.id, next)
 		}
 	}
-	if r := b.tx.commitAsked(); r != nil {
+	if r := s.commitBeat(b, g, m, changed); r != nil {
 		return r
 	}
 	if changed {
-		s.restartRevocation(g, m)
 		s.tellChange(g, m, b.before)
 	}
-	s.restartSession(g, m)
 	withAssignment := b.joins || b.full || !b.before.assigned.equal(m.assigned) || s.answerLost(m, b.client)
 	m.toldBy = 0
 	if withAssignment {
@@ -120,6 +118,31 @@ func (s *Shard) finishBeat(b *beat) *refusal {
 		return nil
 	}
 	b.answer(m, withAssignment)
+	return nil
+}
+
+// commitBeat is commitAsked of a member's step, with its timers. Kafka starts and stops those of a heartbeat before it knows whether the log takes the step, and those
+// of a classic member's join once it does.
+func (s *Shard) commitBeat(b *beat, g *consumerGroup, m *consumerMember, changed bool) *refusal {
+	timers := func() {
+		if changed {
+			s.restartRevocation(g, m)
+		}
+		s.restartSession(g, m)
+	}
+	before := !m.usesClassic() && !s.readOnly
+	if before {
+		timers()
+	}
+	if r := b.tx.commitAsked(); r != nil {
+		if group := s.groups[b.group]; group == nil || group.consumer != g || g.members[m.id] != m {
+			s.stopMember(m) // it came with the step
+		}
+		return r
+	}
+	if !before {
+		timers()
+	}
 	return nil
 }
 

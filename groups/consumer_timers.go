@@ -43,8 +43,12 @@ func (s *Shard) restartRevocation(g *consumerGroup, m *consumerMember) {
 func (s *Shard) startRevocation(g *consumerGroup, m *consumerMember) {
 	timeout, epoch := millis(m.rebalanceTimeoutMs), m.epoch
 	remove := s.expiry(g, m, &m.revoke, func() string {
-		if len(m.pending) == 0 {
+		switch {
+		case len(m.pending) > 0:
+		case m.usesClassic():
 			return fmt.Sprintf("rebalance timeout of %s passed, which began before it went on with the classic protocol", timeout)
+		default:
+			return fmt.Sprintf("rebalance timeout of %s passed, which began with a heartbeat that did not fit into the coordinator's log", timeout)
 		}
 		return fmt.Sprintf("rebalance timeout of %s passed; it still had to revoke %s", timeout, partitionsText(s.named(m.pending)))
 	})
