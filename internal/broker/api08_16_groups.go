@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"slices"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/fakekafka/fakekafka/groups"
@@ -130,18 +132,15 @@ func (r *request) deleteGroups() (answer, error) {
 	})
 }
 
-// listGroups lists the groups that this broker coordinates.
+// listGroups lists the groups that this broker coordinates, partition by partition in the order of Kafka's table of coordinators.
 func (r *request) listGroups() (answer, error) {
 	req := r.body.(*kmsg.ListGroupsRequest)
 	return onLoop(r.cluster, func() answer {
 		co := r.cluster.groups
 		resp := req.ResponseKind().(*kmsg.ListGroupsResponse)
-		for _, p := range co.order {
-			sh := co.shards[p]
-			if sh.node != r.node.id {
-				continue
-			}
-			part := co.askShard(r, sh, req).(*kmsg.ListGroupsResponse)
+		mine := slices.DeleteFunc(slices.Clone(co.order), func(p int32) bool { return co.shards[p].node != r.node.id })
+		for _, p := range javatext.ConcurrentMapOrder(mine, offsetsPartitionHash) {
+			part := co.askShard(r, co.shards[p], req).(*kmsg.ListGroupsResponse)
 			if part.ErrorCode != 0 {
 				resp.ErrorCode = part.ErrorCode
 			}

@@ -125,10 +125,14 @@ func (co *coordinator) askEach(r *request, names []string, ask func(names []stri
 		}
 		of[p] = append(of[p], name)
 	}
-	topic := javatext.HashCode(offsetsTopic)
-	for _, p := range javatext.MapOrder(order, func(p int32) int32 { return 31*(31+p) + topic }) {
+	for _, p := range javatext.MapOrder(order, offsetsPartitionHash) {
 		hear(co.ask(r, of[p][0], ask(of[p])))
 	}
+}
+
+// offsetsPartitionHash is the hash code that a partition of __consumer_offsets has in Kafka's tables.
+func offsetsPartitionHash(partition int32) int32 {
+	return 31*(31+partition) + javatext.HashCode(offsetsTopic)
 }
 
 func (co *coordinator) askShard(r *request, sh *shard, req kmsg.Request) kmsg.Response {

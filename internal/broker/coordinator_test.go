@@ -36,7 +36,7 @@ func TestGroupPartition(t *testing.T) {
 // the topic exists or not.
 func TestOrderOfManyGroups(t *testing.T) {
 	t.Parallel()
-	cl := dialRaw(t, startCluster(t, Options{Config: map[string]string{"offsets.topic.num.partitions": "4"}}))
+	cl := dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}, Config: map[string]string{"offsets.topic.num.partitions": "4"}}))
 	asked := omNames("alpha beta gamma delta eps zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi omega")
 	described := omNames("gamma kappa xi pi delta eps mu tau upsilon chi alpha beta zeta eta theta psi iota lambda nu omicron rho sigma phi omega")
 	deleted := omNames("gamma pi kappa xi eps upsilon mu tau chi delta zeta alpha beta psi theta eta omicron omega phi nu rho iota lambda sigma")
@@ -71,6 +71,21 @@ func TestOrderOfManyGroups(t *testing.T) {
 		find.Version, find.CoordinatorKeys = 4, asked[:1]
 		cl.ask(find)
 	}
+
+	for _, g := range asked {
+		commit := kmsg.NewPtrOffsetCommitRequest()
+		commit.Version, commit.Group, commit.Generation = 8, g, -1
+		commit.Topics = []kmsg.OffsetCommitRequestTopic{{Topic: "t", Partitions: []kmsg.OffsetCommitRequestTopicPartition{{Partition: 0, Offset: 1, LeaderEpoch: -1}}}}
+		require.Zero(t, cl.ask(commit).(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode)
+	}
+	list := kmsg.NewPtrListGroupsRequest()
+	list.Version = 5
+	var partitions []int32
+	for _, g := range cl.ask(list).(*kmsg.ListGroupsResponse).Groups {
+		partitions = append(partitions, groupPartition(g.Group, 4))
+	}
+	require.Len(t, partitions, len(asked))
+	require.Equal(t, []int32{0, 3, 1, 2}, slices.Compact(partitions))
 }
 
 func omNames(words string) []string {

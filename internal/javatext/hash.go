@@ -40,6 +40,15 @@ func MapOrder[K any](keys []K, hash func(K) int32) []K {
 	return inBuckets(keys, hash, buckets)
 }
 
+// ConcurrentMapOrder is MapOrder of a concurrent hash map, which grows one key earlier.
+func ConcurrentMapOrder[K any](keys []K, hash func(K) int32) []K {
+	buckets := 16
+	for len(keys)*4 >= buckets*3 {
+		buckets *= 2
+	}
+	return inBuckets(keys, hash, buckets)
+}
+
 // SetOrder is MapOrder of a set that was made of all of them at once, which has room for a bit more from the beginning.
 func SetOrder[K any](keys []K, hash func(K) int32) []K {
 	buckets := 16

@@ -1,6 +1,7 @@
 package javatext_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,5 +29,6 @@ func TestMapAndSetOrder(t *testing.T) {
 	require.Equal(t, []string{"BB", "Aa"}, javatext.MapOrder([]string{"BB", "Aa"}, javatext.HashCode), "of one hash")
 	twelve := strings.Split("p a b c d e f g h i j k", " ")
 	require.Equal(t, twelve, javatext.MapOrder(twelve, javatext.HashCode))
+	require.Equal(t, append(slices.Clone(letters[:11]), "p"), javatext.ConcurrentMapOrder(twelve, javatext.HashCode), "a concurrent one 32")
 	require.Equal(t, append(strings.Split("a b c d e f g h i j k", " "), "p"), javatext.SetOrder(twelve, javatext.HashCode), "a set of 12 has 32")
 }
