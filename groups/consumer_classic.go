@@ -101,7 +101,7 @@ func (s *Shard) forgetDoomed(tx *consumerTx, g *group) {
 	was := g.consumer
 	s.stopTimer(was.assign)
 	tx.undo = append(tx.undo, func() {
-		s.groups[g.id] = g
+		s.keep(g)
 		g.consumer = was
 	})
 	g.consumer = nil

@@ -49,8 +49,7 @@ func (s *Shard) describeConsumer(id string, operations bool, principal string) k
 	if a := s.chosenAssignor(g); a != nil {
 		out.AssignorName = a.Name()
 	}
-	for _, id := range g.order {
-		m := g.members[id]
+	for id, m := range g.stored.all() {
 		om := kmsg.NewConsumerGroupDescribeResponseGroupMember()
 		om.MemberID, om.InstanceID, om.RackID, om.MemberEpoch = id, m.instanceID, m.rackID, m.epoch
 		om.ClientID, om.ClientHost = m.clientID, m.clientHost

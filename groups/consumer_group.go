@@ -23,7 +23,8 @@ type consumerGroup struct {
 	regexes         map[string]*resolvedRegex
 
 	// Indexes.
-	order []string // member ids, ascending
+	order  []string                             // member ids, ascending
+	stored storedTable[string, *consumerMember] // members in the order of Kafka's table, which is that of descriptions
 	// static: instance id -> member id. As in Kafka, an id that a member had before it came back with another one stays its own, and stays
 	// here when the member goes: nobody can use it then, until a member of that id is back.
 	static map[string]string

@@ -22,6 +22,7 @@ func (g *consumerGroup) insert(m *consumerMember) {
 	g.members[m.id] = m
 	i, _ := slices.BinarySearch(g.order, m.id)
 	g.order = slices.Insert(g.order, i, m.id)
+	g.stored.set(m.id, m)
 	g.countStable(m, 1)
 }
 
@@ -37,6 +38,7 @@ func (g *consumerGroup) dropMember(id string) {
 	g.setAssignment(m, memberAssignment{epoch: -1, previous: -1})
 	g.countStable(m, -1)
 	delete(g.members, id)
+	g.stored.remove(id)
 	if i, ok := slices.BinarySearch(g.order, id); ok {
 		g.order = slices.Delete(g.order, i, i+1)
 	}
@@ -131,6 +133,7 @@ func (g *consumerGroup) setRegex(expression string, r *resolvedRegex) {
 // setAssignment replaces what a member has and moves the partition epochs: each partition, assigned or pending, carries
 // its member's epoch.
 func (g *consumerGroup) setAssignment(m *consumerMember, a memberAssignment) {
+	g.stored.set(m.id, m) // which makes room for one more: Kafka stores a member anew with each of its records
 	g.countStable(m, -1)
 	old := m.memberAssignment
 	for _, set := range []ownership{old.assigned, old.pending} {

@@ -38,11 +38,11 @@ func (t *consumerTx) put(typ int16, second string, value []byte) {
 func (t *consumerTx) add(r Record) {
 	g := t.s.groups[t.group]
 	if g == nil {
-		t.undo = append(t.undo, func() { delete(t.s.groups, t.group) })
+		t.undo = append(t.undo, func() { t.s.forget(t.group) })
 	} else {
 		was := *g
 		t.undo = append(t.undo, func() {
-			t.s.groups[t.group] = g
+			t.s.keep(g)
 			g.classic, g.consumer = was.classic, was.consumer
 		})
 	}

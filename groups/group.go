@@ -16,8 +16,18 @@ type group struct {
 // addGroup makes the container of a group id.
 func (s *Shard) addGroup(id string) *group {
 	g := &group{id: id}
-	s.groups[id] = g
+	s.keep(g)
 	return g
+}
+
+func (s *Shard) keep(g *group) {
+	s.groups[g.id] = g
+	s.stored.set(g.id, g)
+}
+
+func (s *Shard) forget(id string) {
+	delete(s.groups, id)
+	s.stored.remove(id)
 }
 
 // written is the group as a request that writes finds it: nil where Kafka has none, though a doomed one is still shown to those who read.
@@ -57,7 +67,7 @@ func (s *Shard) moveReaders() {
 // dropIfBare forgets the container if nothing is in it.
 func (s *Shard) dropIfBare(g *group) {
 	if g.classic == nil && g.consumer == nil && g.offsets.empty() {
-		delete(s.groups, g.id)
+		s.forget(g.id)
 	}
 }
 

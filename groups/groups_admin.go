@@ -69,8 +69,7 @@ func (s *Shard) listGroups(c Command, req *kmsg.ListGroupsRequest) {
 	for i, f := range req.StatesFilter {
 		states[i] = strings.TrimSpace(f)
 	}
-	for _, id := range s.GroupIDs() {
-		g := s.groups[id]
+	for id, g := range s.stored.all() {
 		out := kmsg.NewListGroupsResponseGroup()
 		out.Group = id
 		switch {

@@ -6,8 +6,9 @@ import (
 	"github.com/fakekafka/fakekafka/internal/javatext"
 )
 
-// Kafka's coordinator keeps offsets in hash tables, by topic and then by partition, and walks them when a group or a topic is deleted, when offsets
-// expire, and when a transaction commits. So the order of those tables is the order of the tombstones in the log, and it is reproduced here.
+// Kafka's coordinator keeps its state in hash tables. It walks those of the offsets, by topic and then by partition, when a group or a topic is deleted,
+// when offsets expire, and when a transaction commits; those of groups and of a consumer group's members when they are listed. So the order of these
+// tables is the order of tombstones in the log and of entries in answers, and it is reproduced here.
 
 // offsetTable has a value for partitions, in the order of Kafka's tables. The zero value is empty.
 type offsetTable[V any] struct {

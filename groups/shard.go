@@ -22,6 +22,7 @@ type Shard struct {
 
 	phase  phase
 	groups map[string]*group
+	stored storedTable[string, *group] // the same in the order of Kafka's table, which is that of ListGroups
 	timers timerHeap
 	// nextOffset orders records: it is the offset the next one would have if the shard alone wrote the log.
 	nextOffset int64
