@@ -13,12 +13,12 @@ type heldReply struct {
 	timer  timer
 	// answer replies; it decides then what there is to say.
 	answer func()
-	// drop is what becomes of it when the coordinator moves away.
+	// drop is what becomes of it when the coordinator moves away, or its client.
 	drop func()
 }
 
 // holdReply lets the request of ticket t wait up to limit; answer is called once, at the limit or at releaseHeld.
-// drop replies when the shard is unloaded instead.
+// drop replies when the shard is unloaded, or the connection closed, instead.
 func (s *Shard) holdReply(t Ticket, group, member string, limit time.Duration, answer, drop func()) *heldReply {
 	limit = s.groups[group].heldAtMost(member, limit)
 	h := &heldReply{ticket: t, answer: answer, drop: drop}
@@ -47,14 +47,14 @@ func (s *Shard) Unpark(now time.Time, t Ticket) Effects {
 }
 
 // GaveUp is Unpark for a connection that its client closed after the heartbeat had been held for that time: it was gone, or did not
-// want to wait any longer.
+// want to wait any longer. Nobody hears an answer, and the end of a connection is no sign of life: the session goes on from when the heartbeat came.
 func (s *Shard) GaveUp(now time.Time, t Ticket, held time.Duration) Effects {
 	s.begin(now)
 	if h := s.held[t]; h != nil {
 		if d := s.groups[h.timer.group].gaveUp(h.timer.member); d != nil {
 			*d = held
 		}
-		s.releaseHeld(h)
+		s.dropHeld(h)
 	}
 	return s.end()
 }
@@ -92,11 +92,15 @@ func (g *group) heldAtMost(member string, limit time.Duration) time.Duration {
 
 func (s *Shard) unloadHeld() {
 	for _, t := range slices.Sorted(maps.Keys(s.held)) {
-		h := s.held[t]
-		delete(s.held, t)
-		s.stopTimer(&h.timer)
-		h.drop()
+		s.dropHeld(s.held[t])
 	}
+}
+
+// dropHeld is releaseHeld for a request that isn't handled any more.
+func (s *Shard) dropHeld(h *heldReply) {
+	delete(s.held, h.ticket)
+	s.stopTimer(&h.timer)
+	h.drop()
 }
 
 // hold is a step at which a group is stopped.

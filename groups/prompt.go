@@ -146,17 +146,21 @@ func (s *Shard) transactionOpened(c Client, g *group, member string) {
 func (s *Shard) park(c Command, req *kmsg.HeartbeatRequest, m *classicMember, limit time.Duration) {
 	s.releaseHeld(m.beat) // of another connection
 	var h *heldReply
-	h = s.holdReply(c.Ticket, req.Group, m.id, limit, func() {
-		if m.beat == h {
-			m.beat = nil
-		}
-		if g := s.groups[req.Group]; g != nil && g.consumer != nil { // it was upgraded, and the member's heartbeat with it
-			if m := g.consumer.members[req.MemberID]; m != nil && m.held == h {
-				m.held = nil
+	letGo := func(then func()) func() {
+		return func() {
+			if m.beat == h {
+				m.beat = nil
 			}
+			if g := s.groups[req.Group]; g != nil && g.consumer != nil { // it was upgraded, and the member's heartbeat with it
+				if m := g.consumer.members[req.MemberID]; m != nil && m.held == h {
+					m.held = nil
+				}
+			}
+			then()
 		}
-		s.heartbeatAgain(c, req)
-	}, func() { s.reply(c.Ticket, heartbeatAnswer(req, errNotCoordinator)) })
+	}
+	h = s.holdReply(c.Ticket, req.Group, m.id, limit, letGo(func() { s.heartbeatAgain(c, req) }),
+		letGo(func() { s.reply(c.Ticket, heartbeatAnswer(req, errNotCoordinator)) }))
 	m.beat = h
 }
 
