@@ -473,6 +473,25 @@ func TestDifferenceOneLogger(t *testing.T) {
 	require.Equal(t, "root", loggers[0].Name)
 }
 
+func TestDifferenceOneLogDirectory(t *testing.T) {
+	t.Parallel()
+	cl := dialRaw(t, startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1}}, Config: map[string]string{"log.dirs": "/first,/second"}}))
+	describe := kmsg.NewPtrDescribeLogDirsRequest()
+	describe.Version = 4
+	dirs := cl.ask(describe).(*kmsg.DescribeLogDirsResponse).Dirs
+	require.Len(t, dirs, 1)
+	require.Equal(t, "/first", dirs[0].Dir)
+	for name, want := range map[string]wire.Code{"/first": wire.None, "/second": wire.LogDirNotFound} {
+		req := kmsg.NewPtrAlterReplicaLogDirsRequest()
+		req.Version = 2
+		dir := kmsg.NewAlterReplicaLogDirsRequestDir()
+		dir.Dir = name
+		dir.Topics = append(dir.Topics, kmsg.AlterReplicaLogDirsRequestDirTopic{Topic: "t", Partitions: []int32{0}})
+		req.Dirs = append(req.Dirs, dir)
+		require.EqualValues(t, want, cl.ask(req).(*kmsg.AlterReplicaLogDirsResponse).Topics[0].Partitions[0].ErrorCode, name)
+	}
+}
+
 func TestDifferenceQuorumIsItsBroker(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, Options{Brokers: 2})

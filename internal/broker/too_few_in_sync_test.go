@@ -175,6 +175,18 @@ func TestDifferenceNothingIsLostWithABroker(t *testing.T) {
 	require.EqualValues(t, 1, dialNode(t, c, 1).produce("t", 0, oneBatch(t, 1, 10)), "its offset isn't given again")
 }
 
+func TestDifferenceAReassignmentIsCompleteAtOnce(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Brokers: 2, Topics: []TopicSpec{{
+		Name: "t", Partitions: 1, ReplicationFactor: 1,
+		Configs: map[string]string{"leader.replication.throttled.replicas": "*", "follower.replication.throttled.replicas": "*"},
+	}}, Config: map[string]string{"replica.fetch.max.bytes": "1"}})
+	cl := dialRaw(t, c)
+	require.Equal(t, wire.None, cl.reassign("t", 0, 2))
+	require.Equal(t, wire.NoReassignmentInProgress, cl.reassign("t", 0), "there is nothing to cancel")
+	require.Equal(t, []int32{2}, c.meta.Load().partition("t", 0).state.Load().isr)
+}
+
 func TestDifferenceLeadersStay(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, Options{Brokers: 2, Topics: []TopicSpec{{Name: "t", Partitions: 1, ReplicationFactor: 2}}})
