@@ -47,3 +47,13 @@ func TestRequestsRaceADeletion(t *testing.T) {
 	refused := client.ask(produce).(*kmsg.ProduceResponse).Topics[0].Partitions[0]
 	require.EqualValues(t, wire.UnknownTopicOrPartition, refused.ErrorCode)
 }
+
+// So does a test's own call, which says why it did nothing.
+func TestHandleCallsRaceADeletion(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, Options{Topics: []TopicSpec{{Name: "t", Partitions: 1, Configs: map[string]string{"cleanup.policy": "compact"}}}})
+	c.meta.Load().partition("t", 0).delete()
+
+	require.EqualError(t, c.DeleteRecordsTo("t", 0, 1), `topic "t" was deleted meanwhile`)
+	require.EqualError(t, c.CompactTopic("t"), `topic "t" was deleted meanwhile`)
+}

@@ -88,11 +88,12 @@ func (p *partition) maxBatchBytes() int {
 	return min(cfg.MaxMessageBytes, cfg.SegmentBytes)
 }
 
-// update runs fn on the log and tells who watches it: whatever is not an append (markers, retention).
+// update runs fn on the log and tells who watches it: whatever is not an append of a batch (DeleteRecords, Roll, markers).
 func (p *partition) update(fn func(*partitionlog.Log) wire.Code) wire.Code {
 	return p.look(func(l *partitionlog.Log) wire.Code {
-		defer p.changed()
-		return fn(l)
+		code := fn(l)
+		p.changed()
+		return code
 	})
 }
 

@@ -52,6 +52,9 @@ func noPartition(t *topic, index int32) error {
 	return fmt.Errorf("topic %q has no partition %d; it has %d%s", t.name, index, len(t.partitions), counted)
 }
 
+// deletedMeanwhile is of a topic that was there when the call began.
+func deletedMeanwhile(name string) error { return fmt.Errorf("topic %q was deleted meanwhile", name) }
+
 // CheckPartition answers that a topic or its partition isn't there, with what there is.
 func (c *Cluster) CheckPartition(topicName string, index int32) error {
 	_, err := c.needPartition(topicName, index)
@@ -184,10 +187,14 @@ func (c *Cluster) DeleteRecordsTo(name string, index int32, offset int64) error 
 		_, code := l.DeleteRecords(offset)
 		return wire.Code(code)
 	})
-	if code != wire.None {
+	switch code {
+	case wire.None:
+		return nil
+	case wire.UnknownTopicOrPartition:
+		return deletedMeanwhile(name)
+	default:
 		return fmt.Errorf("%s-%d can't be deleted up to offset %d; it ends at %d", name, index, offset, end)
 	}
-	return nil
 }
 
 // CompactTopic runs the log cleaner on all partitions of a topic, due or not. The active segment is rolled first, so that all that was
@@ -202,10 +209,13 @@ func (c *Cluster) CompactTopic(name string) error {
 	}
 	now := c.clock.Now()
 	for _, p := range t.partitions {
-		p.update(func(l *partitionlog.Log) wire.Code {
+		code := p.update(func(l *partitionlog.Log) wire.Code {
 			l.Roll(now.UnixMilli())
 			return wire.None
 		})
+		if code != wire.None {
+			return deletedMeanwhile(name)
+		}
 		if _, err := p.compact(now); err != nil {
 			return err
 		}
