@@ -82,7 +82,7 @@ func (r *request) describeGroups() (answer, error) {
 func (r *request) consumerGroupDescribe() (answer, error) {
 	req := r.body.(*kmsg.ConsumerGroupDescribeRequest)
 	co := r.cluster.groups
-	if !co.consumerProtocol {
+	if !co.consumerProtocol { // without it the groups are answered in the order asked, not by coordinator
 		return groups.Refuse(req, int16(wire.UnsupportedVersion)), nil
 	}
 	return onLoop(r.cluster, func() answer {
@@ -101,7 +101,7 @@ func (r *request) consumerGroupDescribe() (answer, error) {
 				named = append(named, g)
 				continue
 			}
-			hear(co.ask(r, g, ask([]string{g}))) // it has no coordinator, and is refused before the others are asked for
+			hear(co.ask(r, g, ask([]string{g}))) // an empty id is refused before the others are asked for
 		}
 		co.askEach(r, named, ask, hear)
 		return resp

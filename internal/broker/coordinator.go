@@ -98,14 +98,19 @@ func groupPartition(group string, partitions int) int32 {
 	return h % int32(partitions)
 }
 
+// partitionOf is the partition of __consumer_offsets that holds a group. While there is no such topic, it is that of
+// one with as many partitions as the settings of the asked node give it.
+func (co *coordinator) partitionOf(node int32, group string) int32 {
+	if t := co.c.meta.Load().topics[offsetsTopic]; t != nil {
+		return groupPartition(group, len(t.partitions))
+	}
+	return groupPartition(group, int(co.c.settings(node).Int32("offsets.topic.num.partitions")))
+}
+
 // shardOf finds the shard of a group on a node. The code is NOT_COORDINATOR where the node doesn't coordinate it, or there
 // is no __consumer_offsets yet.
 func (co *coordinator) shardOf(node int32, group string) (*shard, wire.Code) {
-	t := co.c.meta.Load().topics[offsetsTopic]
-	if t == nil {
-		return nil, wire.NotCoordinator
-	}
-	sh := co.shards[groupPartition(group, len(t.partitions))]
+	sh := co.shards[co.partitionOf(node, group)]
 	if sh == nil || sh.node != node {
 		return nil, wire.NotCoordinator
 	}

@@ -112,14 +112,10 @@ func (co *coordinator) ask(r *request, group string, req kmsg.Request) kmsg.Resp
 // askEach asks for several groups: the coordinator of each partition once, for all of its groups, so that what it writes for them is one batch. Kafka keeps
 // the partitions in a hash map, whose order is that of the answers. On the loop.
 func (co *coordinator) askEach(r *request, names []string, ask func(names []string) kmsg.Request, hear func(kmsg.Response)) {
-	partitions := int(co.c.settings(r.node.id).Int32("offsets.topic.num.partitions"))
-	if t := co.c.meta.Load().topics[offsetsTopic]; t != nil {
-		partitions = len(t.partitions)
-	}
 	var order []int32
 	of := map[int32][]string{}
 	for _, name := range names {
-		p := groupPartition(name, partitions)
+		p := co.partitionOf(r.node.id, name)
 		if of[p] == nil {
 			order = append(order, p)
 		}
