@@ -92,7 +92,7 @@ func (s *Shard) listGroups(c Command, req *kmsg.ListGroupsRequest) {
 // deleteGroups is DeleteGroups (key 42, v0 to v2).
 func (s *Shard) deleteGroups(c Command, req *kmsg.DeleteGroupsRequest) {
 	resp := req.ResponseKind().(*kmsg.DeleteGroupsResponse)
-	seen := make(map[string]bool, len(req.Groups))
+	seen := make(map[string]bool, len(req.Groups)) // a broker names each group once; other callers may not
 	var gone tombstones
 	for _, id := range req.Groups {
 		if seen[id] {

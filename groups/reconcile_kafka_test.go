@@ -41,7 +41,8 @@ func TestReconcileAsKafka(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, file.Close()) }()
 	lines, fenced := 0, 0
-	for in := bufio.NewScanner(file); in.Scan(); {
+	in := bufio.NewScanner(file)
+	for in.Scan() {
 		lines++
 		var c reconcileCase
 		require.NoError(t, json.Unmarshal(in.Bytes(), &c), "line %d", lines)
@@ -58,6 +59,7 @@ func TestReconcileAsKafka(t *testing.T) {
 		}
 		require.Equal(t, c.Next.assignment(), next, "line %d: %s", lines, in.Text())
 	}
+	require.NoError(t, in.Err())
 	require.Greater(t, lines, 500)
 	require.Positive(t, fenced)
 }

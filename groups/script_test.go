@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,12 +18,11 @@ import (
 // Run it with -rewrite to write the traces anew, and read the diff.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	for _, protocol := range []string{"classic", "consumer"} {
-		t.Run(protocol, func(t *testing.T) {
-			t.Parallel()
-			datadriven.Walk(t, "testdata/"+protocol, playScript)
-		})
-	}
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		if filepath.Ext(path) == ".txt" {
+			playScript(t, path)
+		}
+	})
 }
 
 func playScript(t *testing.T, path string) {

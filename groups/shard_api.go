@@ -28,7 +28,8 @@ type Client struct {
 // JoinGroup, SyncGroup, Heartbeat, LeaveGroup, DescribeGroups, ListGroups, DeleteGroups, OffsetCommit, OffsetFetch,
 // OffsetDelete, TxnOffsetCommit, ConsumerGroupHeartbeat, ConsumerGroupDescribe.
 // Where a request names several groups (DescribeGroups, DeleteGroups, OffsetFetch v8+, ConsumerGroupDescribe)
-// the driver splits it by shard and joins the answers in the order asked.
+// the driver splits it by shard. It joins the answers to OffsetFetch in the order asked, the others by partition of __consumer_offsets, in the
+// order of Kafka's hash map of those.
 type Command struct {
 	Ticket  Ticket
 	Client  Client
