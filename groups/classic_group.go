@@ -380,11 +380,7 @@ func (c *classicGroup) vote() (name string, ok bool) {
 			}
 		}
 	}
-	buckets := hashSetOf(nil)
-	slices.SortStableFunc(ranked, func(a, b string) int {
-		return buckets.bucket(javatext.HashCode(a)) - buckets.bucket(javatext.HashCode(b))
-	})
-	for _, candidate := range ranked {
+	for _, candidate := range javatext.MapOrder(ranked, javatext.HashCode) {
 		if !ok || votes[candidate] > votes[name] {
 			name, ok = candidate, true
 		}

@@ -1,6 +1,8 @@
 package groups
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +39,35 @@ func TestProtocolNamedTwice(t *testing.T) {
 		fx := s.Tick(now)
 		require.Len(t, fx.Replies, 1, "%v", tc.names)
 		require.Equal(t, tc.want, *fx.Replies[0].Response.(*kmsg.JoinGroupResponse).Protocol, "%v", tc.names)
+	}
+}
+
+// Each member votes for a protocol of its own, and all support all. The hash map of the votes grows with the thirteenth, which moves "p" (112) from its
+// first bucket to behind the others (seen at Apache Kafka 4.3.1).
+func TestVoteOfManyProtocols(t *testing.T) {
+	t.Parallel()
+	all := strings.Split("p a b c d e f g h i j k l", " ")
+	for n, want := range map[int]string{12: "p", 13: "a"} {
+		now := time.Unix(1_700_000_000, 0)
+		cfg := DefaultConfig()
+		s := NewShard(cfg, Deps{})
+		s.Loaded(now)
+		names := all[:n]
+		for i := range names {
+			req := benchJoin("", nil)
+			req.Version, req.Protocols = 3, nil
+			for _, name := range slices.Concat(names[i:], names[:i]) {
+				req.Protocols = append(req.Protocols, kmsg.JoinGroupRequestProtocol{Name: name})
+			}
+			s.Handle(now, Command{Ticket: Ticket(i + 1), Client: Client{ID: "c"}, Request: req})
+		}
+		var replies []Reply
+		for len(replies) == 0 {
+			now = now.Add(cfg.InitialRebalanceDelay)
+			replies = s.Tick(now).Replies
+		}
+		require.Len(t, replies, n)
+		require.Equal(t, want, *replies[0].Response.(*kmsg.JoinGroupResponse).Protocol, "%d protocols", n)
 	}
 }
 
