@@ -40,3 +40,28 @@ func TestHeartbeatOfAnImpatientClient(t *testing.T) {
 		})
 	}
 }
+
+// The end of a connection is no sign of life, whoever ended it: the session of who waited there goes on from its heartbeat.
+func TestHeartbeatOfAClosedConnection(t *testing.T) {
+	for name, end := range map[string]func(*fakekafka.Cluster, *rawMember){
+		"its client closes it": func(_ *fakekafka.Cluster, m *rawMember) { require.NoError(m.t, m.nc.Close()) },
+		"the test cuts it":     func(k *fakekafka.Cluster, m *rawMember) { require.Equal(m.t, 1, k.DropConnections("worker-1")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := startRaw(t, fakekafka.InMemoryNetwork())
+				m := joinRaw(t, k, "billing", "worker-1")
+				deadline := func() time.Time { return k.Group("billing").State().Members[0].SessionDeadline }
+				m.send(m.beat())
+				synctest.Wait()
+				heard := deadline()
+				time.Sleep(2 * time.Second)
+				end(k, m)
+				synctest.Wait()
+				require.Equal(t, heard, deadline())
+				time.Sleep(10 * time.Second) // as long as it would have been held
+				require.Equal(t, heard, deadline())
+			})
+		})
+	}
+}

@@ -24,7 +24,7 @@ type consumerGroup struct {
 
 	// Indexes.
 	order  []string                             // member ids, ascending
-	stored storedTable[string, *consumerMember] // members in the order of Kafka's table, which is that of descriptions
+	stored storedTable[string, *consumerMember] // members in the order of Kafka's table
 	// static: instance id -> member id. As in Kafka, an id that a member had before it came back with another one stays its own, and stays
 	// here when the member goes: nobody can use it then, until a member of that id is back.
 	static map[string]string

@@ -133,7 +133,7 @@ func (g *consumerGroup) setRegex(expression string, r *resolvedRegex) {
 // setAssignment replaces what a member has and moves the partition epochs: each partition, assigned or pending, carries
 // its member's epoch.
 func (g *consumerGroup) setAssignment(m *consumerMember, a memberAssignment) {
-	g.stored.set(m.id, m) // which makes room for one more: Kafka stores a member anew with each of its records
+	g.stored.makeRoom() // Kafka stores a member anew with each of its records
 	g.countStable(m, -1)
 	old := m.memberAssignment
 	for _, set := range []ownership{old.assigned, old.pending} {

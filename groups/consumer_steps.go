@@ -64,7 +64,7 @@ func (s *Shard) subscribeAndReconcile(b *beat, g *consumerGroup, attributes memb
 	b.tx.onDone = append(b.tx.onDone, func() { s.maybeResolve(g, resolved, b.client.Principal, b.newExpression) })
 	if g.assignmentEpoch < g.groupEpoch {
 		if s.assignsPerTurn(g, b.vote) {
-			if r := b.tx.commitAsked(); r != nil {
+			if r := s.commitBeat(b, g, m, false); r != nil {
 				return r
 			}
 			s.awaitTarget(b)
@@ -125,12 +125,12 @@ func (s *Shard) finishBeat(b *beat) *refusal {
 // of a classic member's join once it does.
 func (s *Shard) commitBeat(b *beat, g *consumerGroup, m *consumerMember, changed bool) *refusal {
 	timers := func() {
-		if changed {
+		if changed && !s.readOnly { // then it takes no effect (clienttests/DIFFERENCES.md), but was heard
 			s.restartRevocation(g, m)
 		}
 		s.restartSession(g, m)
 	}
-	before := !m.usesClassic() && !s.readOnly
+	before := !m.usesClassic()
 	if before {
 		timers()
 	}

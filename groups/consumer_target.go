@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fakekafka/fakekafka/assignors"
+	"github.com/fakekafka/fakekafka/internal/javatext"
 )
 
 func (c *Config) assignorNamed(name string) assignors.ServerAssignor {
@@ -166,17 +167,30 @@ func (s *Shard) assignorInput(g *consumerGroup, joined string) assignors.ServerI
 	}
 	var before *consumerMember
 	var topics []assignors.TopicID
-	for _, id := range mapOrder(g.order, joined) {
-		m := g.members[id]
+	for _, m := range javatext.MapOrder(g.shownToAssignor(joined), func(m *consumerMember) int32 { return javatext.HashCode(m.id) }) {
 		if before == nil || before.regex != m.regex || !slices.Equal(before.names, m.names) {
 			topics = g.topicIDs(m, ids)
 		}
 		before = m
 		in.Members = append(in.Members, assignors.ServerMember{
-			ID: id, InstanceID: m.instanceID, Rack: m.rackID, Topics: topics, Target: g.target[id],
+			ID: m.id, InstanceID: m.instanceID, Rack: m.rackID, Topics: topics, Target: g.target[m.id],
 		})
 	}
 	return in
+}
+
+// shownToAssignor are the members as they are put into that map: those that the coordinator has stored, and then the one that is new.
+func (g *consumerGroup) shownToAssignor(joined string) []*consumerMember {
+	out := make([]*consumerMember, 0, len(g.order))
+	for id, m := range g.stored.all() {
+		if id != joined {
+			out = append(out, m)
+		}
+	}
+	if m := g.members[joined]; m != nil {
+		out = append(out, m)
+	}
+	return out
 }
 
 // topicIDs are the existing topics a member subscribes to, in order of their names.

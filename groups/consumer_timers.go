@@ -89,7 +89,7 @@ func (s *Shard) awaitSync(g *consumerGroup, m *consumerMember) {
 const retryAfter = 500 * time.Millisecond
 
 // expiry is what a timer of the member does: the member is removed, if it is still that one. While the log doesn't take that it is tried again and again, and
-// no other timer of the member runs.
+// no other timer of the member runs (but see stopUnremoved).
 func (s *Shard) expiry(g *consumerGroup, m *consumerMember, t *timer, cause func() string) func() {
 	return func() {
 		group := s.groups[g.id]

@@ -146,9 +146,6 @@ func (s *Shard) flushGroup(g *consumerGroup) {
 			b.tx.rollback()
 			s.noteRefusal(b.group, b.member, b.client, r)
 			b.refuse(r)
-			if m := g.members[b.member]; m != nil && !m.session.running && m.epoch != epochLeaveStatic {
-				s.restartSession(g, m) // what it did before the target stands, and nothing more may come of it
-			}
 		}
 	}
 	if len(s.held) > 0 {

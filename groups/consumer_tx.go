@@ -42,7 +42,9 @@ func (t *consumerTx) add(r Record) {
 	} else {
 		was := *g
 		t.undo = append(t.undo, func() {
-			t.s.keep(g)
+			if t.s.groups[t.group] != g {
+				t.s.keep(g)
+			}
 			g.classic, g.consumer = was.classic, was.consumer
 		})
 	}

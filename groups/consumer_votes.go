@@ -66,19 +66,10 @@ func (s *Shard) mostVoted(names []string, votes map[string]int) assignors.Server
 // storedOrder are the names in the order of the table that Kafka's coordinator keeps its state in: by Fibonacci hashing, of which a table of
 // any size takes the uppermost bits.
 func storedOrder(votes map[string]int) []string {
-	return inStoredOrder(slices.Sorted(maps.Keys(votes)))
-}
-
-// inStoredOrder is the same of ascending names.
-func inStoredOrder(names []string) []string {
-	out := slices.Clone(names)
-	slices.SortStableFunc(out, func(a, b string) int {
+	return slices.SortedStableFunc(slices.Values(slices.Sorted(maps.Keys(votes))), func(a, b string) int {
 		return cmp.Compare(storedAt(javatext.HashCode(a)), storedAt(javatext.HashCode(b)))
 	})
-	return out
 }
-
-func storedAt(hash int32) uint64 { return uint64(int64(hash)) * 0x9e3779b97f4a7c15 }
 
 // hashMapFor is the table of a Java hash map made as a copy of one with n entries.
 func hashMapFor(n int) hashSet {

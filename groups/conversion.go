@@ -282,8 +282,8 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, generation int32, leaving []
 	for _, m := range leaving {
 		goes[m.id] = true
 	}
-	for _, id := range inStoredOrder(old.order) { // the first one leads
-		if m := old.members[id]; !goes[id] && id != joining {
+	for id, m := range old.stored.all() { // the first one leads
+		if !goes[id] && id != joining {
 			members = append(members, staying{id, m.memberAttributes, old.target[id]})
 		}
 	}

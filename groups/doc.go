@@ -25,6 +25,6 @@
 // classic_*.go, a file for each request and classic_rebalance.go for the join phase; the consumer protocol in
 // consumer_*.go and reconcile.go, and how groups change from one to the other in conversion.go. offsets_*.go is for both, as are
 // state.go (looking), steer.go, hold.go and expect.go (steering). prompt.go has what makes rebalances quick in classic groups, consumer_turn.go in consumer
-// groups; the rules of the protocols don't know of it. hashset.go, offsets_table.go, consumer_votes.go and homogeneous.go reproduce the order of Java's hash
+// groups; the rules of the protocols don't know of it. hashset.go, stored_table.go, consumer_votes.go and homogeneous.go reproduce the order of Java's hash
 // tables, and what Kafka counts, where its answers show them.
 package groups

@@ -1,8 +1,6 @@
 package groups
 
 import (
-	"cmp"
-	"math"
 	"slices"
 
 	"github.com/fakekafka/fakekafka/assignors"
@@ -12,7 +10,7 @@ import (
 // Kafka's coordinator keeps the partitions of a target in Java's HashSet<Integer>, and the uniform assignor walks them: who has
 // more than a share gives up what comes last. So the order of those sets is visible in assignments, and it is reproduced here.
 // The answers list partitions in that order too. Members are shown to the assignor in a HashMap, whose order decides who has one more than others.
-// The tables of offsets have an order of their own (offsets_table.go).
+// What the coordinator stores itself has an order of its own (stored_table.go).
 
 // hashSet is a set as Java orders it: by bucket (number modulo capacity, which is a power of two), and within a bucket as the
 // numbers came.
@@ -23,11 +21,7 @@ type hashSet struct {
 
 // hashSetOf is new HashSet<>(list).
 func hashSetOf(list []int32) hashSet {
-	capacity := 16
-	for capacity*3 <= len(list)*4 { // the smallest power of two that is at least size/0.75 + 1
-		capacity *= 2
-	}
-	return hashSet{capacity, slices.Clone(list)}
+	return hashSet{javatext.SetBuckets(len(list)), slices.Clone(list)}
 }
 
 // add inserts a number that is not in the set; above three quarters of its capacity a set doubles.
@@ -108,46 +102,6 @@ func recordOrder(old partitionSet, target []assignors.Share) []assignors.Share {
 	return out
 }
 
-// mapOrder lists ascending names in the order of a Java hash map that was filled with those that the coordinator has stored, and then with the one that
-// is new (consumer_votes.go has the order of what is stored). Every target is computed from it: so names are dealt into their buckets, and only those of
-// one bucket are compared.
-func mapOrder(names []string, last string) []string {
-	type entry struct {
-		name   string
-		stored uint64
-	}
-	table := hashMapUpTo(len(names))
-	hashes := make([]int32, len(names))
-	ends := make([]int32, table.capacity+1) // where a bucket begins at first, and once it is filled where it ends
-	for i, name := range names {
-		hashes[i] = javatext.HashCode(name)
-		ends[table.bucket(hashes[i])+1]++
-	}
-	for b := range table.capacity {
-		ends[b+1] += ends[b]
-	}
-	entries := make([]entry, len(names))
-	for i, name := range names {
-		e := entry{name, storedAt(hashes[i])}
-		if name == last {
-			e.stored = math.MaxUint64
-		}
-		at := &ends[table.bucket(hashes[i])]
-		entries[*at] = e
-		*at++
-	}
-	begin := int32(0)
-	for _, end := range ends[:table.capacity] {
-		slices.SortStableFunc(entries[begin:end], func(a, b entry) int { return cmp.Compare(a.stored, b.stored) })
-		begin = end
-	}
-	out := make([]string, len(entries))
-	for i, e := range entries {
-		out[i] = e.name
-	}
-	return out
-}
-
 // inMapOrder lists the members in the order of the Java hash map that Kafka keeps them in. It never shrinks.
 func (c *classicGroup) inMapOrder() []*classicMember {
 	table := hashMapUpTo(c.most)
@@ -160,9 +114,5 @@ func (c *classicGroup) inMapOrder() []*classicMember {
 
 // hashMapUpTo is the table of a Java hash map that was filled one by one up to n entries.
 func hashMapUpTo(n int) hashSet {
-	table := hashSet{capacity: 16}
-	for n*4 > table.capacity*3 {
-		table.capacity *= 2
-	}
-	return table
+	return hashSet{capacity: javatext.MapBuckets(n)}
 }

@@ -38,20 +38,20 @@ func (s *Shard) releaseHeld(h *heldReply) {
 	h.answer()
 }
 
-// Unpark asks for the answer of a held heartbeat at once, because another frame of its connection arrived or the
-// connection closed. Joins and syncs, which wait for others, are not its business.
+// Unpark asks for the answer of a held heartbeat at once, because another frame of its connection arrived. Joins and syncs, which wait for others, are not
+// its business.
 func (s *Shard) Unpark(now time.Time, t Ticket) Effects {
 	s.begin(now)
 	s.releaseHeld(s.held[t])
 	return s.end()
 }
 
-// GaveUp is Unpark for a connection that its client closed after the heartbeat had been held for that time: it was gone, or did not
-// want to wait any longer. Nobody hears an answer, and the end of a connection is no sign of life: the session goes on from when the heartbeat came.
+// GaveUp is Unpark for a connection that is gone. Its client closed it after the heartbeat had been held for that time: it was gone itself, or did not
+// want to wait any longer. 0: it was not the client. Nobody hears an answer, and the end of a connection is no sign of life: the session goes on from when the heartbeat came.
 func (s *Shard) GaveUp(now time.Time, t Ticket, held time.Duration) Effects {
 	s.begin(now)
 	if h := s.held[t]; h != nil {
-		if d := s.groups[h.timer.group].gaveUp(h.timer.member); d != nil {
+		if d := s.groups[h.timer.group].gaveUp(h.timer.member); d != nil && held > 0 {
 			*d = held
 		}
 		s.dropHeld(h)

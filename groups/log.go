@@ -65,8 +65,9 @@ func (s *Shard) writeAsked(t tombstones) *refusal {
 	return nil
 }
 
-// unwritable is why records that a request asks for can't become one batch of the log, nil if they can. The request fails then, and changes nothing but for the
-// leave of a classic group.
+// unwritable is why records that a request asks for can't become one batch of the log, nil if they can. The request fails then, and changes nothing that is
+// stored; who leaves a classic group has left all the same, and timers of consumer groups begin and end as Kafka's do, which doesn't know yet (commitBeat,
+// stopUnremoved).
 func (s *Shard) unwritable(batch []Record) *refusal {
 	if s.readOnly && len(batch) > 0 {
 		return &refusal{code: errCoordinatorNotAvailable, reason: "too few replicas of the coordinator's log are in sync"}

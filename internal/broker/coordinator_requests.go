@@ -155,24 +155,31 @@ func (co *coordinator) abandon(w *waitingRequest) {
 	}
 }
 
-// release answers a held heartbeat: its connection has something else to say, or is gone. On the loop.
+// release answers a held heartbeat: its connection has something else to say. On the loop.
 func (co *coordinator) release(w *waitingRequest) {
 	co.letGo(w, func(now time.Time) groups.Effects { return w.shard.Unpark(now, w.ticket) })
 }
 
-// gaveUp is release for a connection that its client closed, after it had waited for the answer so long in real time. On the loop.
+// gaveUp is release for a connection that is gone: its client closed it after it had waited for the answer so long in real time, or (0) it was cut here. On the loop.
 func (co *coordinator) gaveUp(w *waitingRequest, waited time.Duration) {
 	co.letGo(w, func(now time.Time) groups.Effects { return w.shard.GaveUp(now, w.ticket, waited) })
 }
 
 // releaseWhere answers the held heartbeats among the waiting requests that which says yes to. On the loop.
 func (co *coordinator) releaseWhere(which func(*shard, *waitingRequest) bool) {
+	co.eachWaiting(func(sh *shard, w *waitingRequest) {
+		if which(sh, w) {
+			co.release(w)
+		}
+	})
+}
+
+// eachWaiting gives fn each request that waits, in the order of their arrival. On the loop.
+func (co *coordinator) eachWaiting(fn func(*shard, *waitingRequest)) {
 	for _, p := range co.order {
 		sh := co.shards[p]
 		for _, w := range co.sortedWaiting(sh) {
-			if which(sh, w) {
-				co.release(w)
-			}
+			fn(sh, w)
 		}
 	}
 }

@@ -120,8 +120,12 @@ func (r *request) whileParked(w *waitingRequest, group string) (requestNews, err
 			return n, nil
 		case f := <-ahead:
 			ahead <- f // left for conn.next
-			letGo, waited := (*coordinator).release, time.Since(since)
-			if f.err != nil && r.conn.reason.Load() == nil { // it wasn't cut here
+			letGo := (*coordinator).release
+			if f.err != nil {
+				waited := time.Since(since)
+				if r.conn.reason.Load() != nil { // it was cut here, which tells nothing of how long its client waits
+					waited = 0
+				}
 				letGo = func(co *coordinator, w *waitingRequest) { co.gaveUp(w, waited) }
 			}
 			if !post(func(co *coordinator) { letGo(co, w) }) {
@@ -146,6 +150,7 @@ func (r *request) whileParked(w *waitingRequest, group string) (requestNews, err
 			}
 			look = nil
 		case <-r.conn.done:
+			post(func(co *coordinator) { co.gaveUp(w, 0) })
 			return requestNews{}, errClosed
 		}
 	}

@@ -55,9 +55,10 @@ func (co *coordinator) noticeGone() {
 			s.conn.shut("the client closed it")
 		}
 	}
-	co.releaseWhere(func(_ *shard, w *waitingRequest) bool {
-		s, ok := w.voice.(*speaker)
-		return ok && !s.conn.open()
+	co.eachWaiting(func(_ *shard, w *waitingRequest) {
+		if s, ok := w.voice.(*speaker); ok && !s.conn.open() {
+			co.gaveUp(w, 0)
+		}
 	})
 }
 

@@ -1,7 +1,6 @@
 package javatext
 
 import (
-	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -31,13 +30,28 @@ func Bucket(hash int32, buckets int) int {
 	return int((hash ^ int32(uint32(hash)>>16)) & int32(buckets-1))
 }
 
-// MapOrder lists keys, each of which stands there once, as a hash map is walked that they were put into one after the other.
-func MapOrder[K any](keys []K, hash func(K) int32) []K {
+// MapBuckets is how many buckets a hash map has that n keys were put into one after the other: it doubles with the key that is more than
+// three quarters of them.
+func MapBuckets(n int) int {
 	buckets := 16
-	for len(keys)*4 > buckets*3 {
+	for n*4 > buckets*3 {
 		buckets *= 2
 	}
-	return inBuckets(keys, hash, buckets)
+	return buckets
+}
+
+// SetBuckets is how many buckets a hash set has that was made of n keys at once: the smallest power of two that is at least n/0.75 + 1.
+func SetBuckets(n int) int {
+	buckets := 16
+	for buckets*3 <= n*4 {
+		buckets *= 2
+	}
+	return buckets
+}
+
+// MapOrder lists keys, each of which stands there once, as a hash map is walked that they were put into one after the other.
+func MapOrder[K any](keys []K, hash func(K) int32) []K {
+	return inBuckets(keys, hash, MapBuckets(len(keys)))
 }
 
 // ConcurrentMapOrder is MapOrder of a concurrent hash map, which grows one key earlier.
@@ -51,13 +65,25 @@ func ConcurrentMapOrder[K any](keys []K, hash func(K) int32) []K {
 
 // SetOrder is MapOrder of a set that was made of all of them at once, which has room for a bit more from the beginning.
 func SetOrder[K any](keys []K, hash func(K) int32) []K {
-	buckets := 16
-	for buckets*3 <= len(keys)*4 {
-		buckets *= 2
-	}
-	return inBuckets(keys, hash, buckets)
+	return inBuckets(keys, hash, SetBuckets(len(keys)))
 }
 
+// inBuckets deals keys into their buckets, in time proportional to both: all members of a group are listed so for each of its targets.
 func inBuckets[K any](keys []K, hash func(K) int32, buckets int) []K {
-	return slices.SortedStableFunc(slices.Values(keys), func(a, b K) int { return Bucket(hash(a), buckets) - Bucket(hash(b), buckets) })
+	bucket := make([]int32, len(keys))
+	next := make([]int32, buckets+1) // where the next one of a bucket goes
+	for i, key := range keys {
+		bucket[i] = int32(Bucket(hash(key), buckets))
+		next[bucket[i]+1]++
+	}
+	for b := range buckets {
+		next[b+1] += next[b]
+	}
+	out := make([]K, len(keys))
+	for i, key := range keys {
+		at := &next[bucket[i]]
+		out[*at] = key
+		*at++
+	}
+	return out
 }
