@@ -20,6 +20,13 @@ func TestHashCode(t *testing.T) {
 	require.Equal(t, 13, javatext.Bucket(javatext.HashCode("unclean.leader.election.enable"), 16))
 }
 
+func TestBuckets(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int][2]int{0: {16, 16}, 11: {16, 16}, 12: {16, 32}, 13: {32, 32}, 24: {32, 64}, 25: {64, 64}, 1000: {2048, 2048}} {
+		require.Equal(t, want, [2]int{javatext.MapBuckets(n), javatext.SetBuckets(n)}, "%d keys: of a map, of a set", n)
+	}
+}
+
 // The orders are those in which Java's own HashMap and HashSet give up what was put into them.
 func TestMapAndSetOrder(t *testing.T) {
 	t.Parallel()
