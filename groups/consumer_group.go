@@ -66,6 +66,8 @@ type consumerSoft struct {
 	doomed bool
 	// toldStable keeps the event from coming twice.
 	toldStable int32
+	// left are the timers of classic members whose places others took, by their ids: who joins with such an id has them. Nil: there were none.
+	left map[string]*memberTimers
 }
 
 // consumerMember is one member. Its attributes and its assignment are durable.
@@ -91,16 +93,21 @@ type memberAttributes struct {
 
 // memberSoft is what of a member is not in the log.
 type memberSoft struct {
+	*memberTimers
+	held   *heldReply
+	gaveUp time.Duration // see group.gaveUp
+	toldBy uint64        // the connection that the last answer with an assignment went to, until the member speaks by it again
+	fenced bool          // by the test: the next request fails
+}
+
+// memberTimers are the timers of a member id. As in Kafka, they are not the member's: one that takes its own place has them, too.
+type memberTimers struct {
 	session  timer
 	timeout  time.Duration // of the session
 	revoke   timer         // the rebalance timeout, while it must revoke
 	join     timer         // classic: it was told to rejoin; neither ends when the member goes on with the new protocol, as in Kafka
 	sync     timer         // classic: it has joined and not synced
 	lastBeat time.Time
-	held     *heldReply
-	gaveUp   time.Duration // see group.gaveUp
-	toldBy   uint64        // the connection that the last answer with an assignment went to, until the member speaks by it again
-	fenced   bool          // by the test: the next request fails
 }
 
 func newConsumerGroup(id string) *consumerGroup {

@@ -55,10 +55,16 @@ func (s *Shard) takeOver(b *beat, g *consumerGroup, instanceID string, old *cons
 	assignment.epoch, assignment.previous = 0, 0
 	b.tx.removeMember(old.id)
 	b.tx.putMember(b.member, attributes)
+	if b.member == old.id {
+		g.members[b.member].memberTimers = old.memberTimers
+	}
 	b.tx.putTargetMember(b.member, target.Shares())
 	b.tx.putCurrent(b.member, assignment)
 	b.tx.onDone = append(b.tx.onDone, func() {
-		s.forgetMember(old)
+		s.releaseMember(old)
+		if b.member != old.id {
+			s.leavePlace(g, old)
+		}
 		s.emitMember(g, g.members[b.member], Event{Kind: EventReplaced, Member: b.member, ClientID: b.client.ID, InstanceID: instanceID, Replaces: old.id,
 			Cause: fmt.Sprintf("instance %s came back as member %s in place of %s", cut(instanceID), cut(b.member), cut(old.id))})
 	})

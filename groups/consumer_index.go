@@ -13,6 +13,9 @@ func (g *consumerGroup) memberOrNew(id string) *consumerMember {
 	m := g.members[id]
 	if m == nil {
 		m = &consumerMember{id: id}
+		if m.memberTimers = g.left[id]; m.memberTimers == nil {
+			m.memberTimers = new(memberTimers)
+		}
 		g.insert(m)
 	}
 	return m

@@ -28,6 +28,7 @@ func (s *Shard) removal(group *group, members []*consumerMember, kind EventKind,
 		for i, m := range members {
 			s.emitMember(g, &gone[i], Event{Kind: kind, Cause: cause})
 			s.forgetMember(m)
+			g.dropLeft(m.id)
 		}
 	}
 	if s.mayDowngrade(g, members) {

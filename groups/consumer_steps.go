@@ -135,7 +135,7 @@ func (s *Shard) commitBeat(b *beat, g *consumerGroup, m *consumerMember, changed
 		timers()
 	}
 	if r := b.tx.commitAsked(); r != nil {
-		if group := s.groups[b.group]; group == nil || group.consumer != g || g.members[m.id] != m {
+		if group := s.groups[b.group]; group == nil || group.consumer != g || g.members[m.id] == nil {
 			s.stopMember(m) // it came with the step
 		}
 		return r

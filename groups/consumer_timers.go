@@ -19,7 +19,7 @@ func (s *Shard) restartSession(g *consumerGroup, m *consumerMember) {
 
 func (s *Shard) startSession(g *consumerGroup, m *consumerMember, timeout time.Duration) {
 	if m.session.fire == nil {
-		m.session = timer{kind: timerSession, group: g.id, member: m.id, fire: s.expiry(g, m, &m.session, func() string {
+		m.session = timer{kind: timerSession, group: g.id, member: m.id, fire: s.expiry(g, m.id, &m.session, func(m *consumerMember) string {
 			return fmt.Sprintf("session timeout of %s passed without a heartbeat", m.timeout)
 		})}
 	}
@@ -41,8 +41,8 @@ func (s *Shard) restartRevocation(g *consumerGroup, m *consumerMember) {
 }
 
 func (s *Shard) startRevocation(g *consumerGroup, m *consumerMember) {
-	timeout, epoch := millis(m.rebalanceTimeoutMs), m.epoch
-	remove := s.expiry(g, m, &m.revoke, func() string {
+	timeout, id, epoch := millis(m.rebalanceTimeoutMs), m.id, m.epoch
+	remove := s.expiry(g, m.id, &m.revoke, func(m *consumerMember) string {
 		switch {
 		case len(m.pending) > 0:
 		case m.usesClassic():
@@ -56,7 +56,7 @@ func (s *Shard) startRevocation(g *consumerGroup, m *consumerMember) {
 		m.revoke = timer{kind: timerRevocation, group: g.id, member: m.id}
 	}
 	m.revoke.fire = func() {
-		if m.epoch == epoch {
+		if m := g.members[id]; m != nil && m.epoch == epoch {
 			remove()
 		}
 	}
@@ -69,7 +69,7 @@ func (s *Shard) awaitRejoin(g *consumerGroup, m *consumerMember) {
 		return
 	}
 	timeout := millis(m.rebalanceTimeoutMs)
-	m.join = timer{kind: timerJoin, group: g.id, member: m.id, fire: s.expiry(g, m, &m.join, func() string {
+	m.join = timer{kind: timerJoin, group: g.id, member: m.id, fire: s.expiry(g, m.id, &m.join, func(*consumerMember) string {
 		return fmt.Sprintf("it was told to rebalance and did not join within %s", timeout)
 	})}
 	s.startTimer(&m.join, timeout)
@@ -79,7 +79,7 @@ func (s *Shard) awaitRejoin(g *consumerGroup, m *consumerMember) {
 func (s *Shard) awaitSync(g *consumerGroup, m *consumerMember) {
 	timeout := millis(m.rebalanceTimeoutMs)
 	s.stopTimer(&m.sync)
-	m.sync = timer{kind: timerSync, group: g.id, member: m.id, fire: s.expiry(g, m, &m.sync, func() string {
+	m.sync = timer{kind: timerSync, group: g.id, member: m.id, fire: s.expiry(g, m.id, &m.sync, func(*consumerMember) string {
 		return fmt.Sprintf("it joined and did not sync within %s", timeout)
 	})}
 	s.startTimer(&m.sync, timeout)
@@ -88,15 +88,18 @@ func (s *Shard) awaitSync(g *consumerGroup, m *consumerMember) {
 // retryAfter is when a timer tries again whose records did not fit into a batch.
 const retryAfter = 500 * time.Millisecond
 
-// expiry is what a timer of the member does: the member is removed, if it is still that one. While the log doesn't take that it is tried again and again, and
+// expiry is what a timer of an id does: the member that has it now is removed. While the log doesn't take that it is tried again and again, and
 // no other timer of the member runs (but see stopUnremoved).
-func (s *Shard) expiry(g *consumerGroup, m *consumerMember, t *timer, cause func() string) func() {
+func (s *Shard) expiry(g *consumerGroup, id string, t *timer, cause func(*consumerMember) string) func() {
 	return func() {
-		group := s.groups[g.id]
-		if group == nil || group.consumer != g || g.members[m.id] != m {
+		group, m := s.groups[g.id], g.members[id]
+		if m == nil {
+			g.dropLeft(id)
+		}
+		if group == nil || group.consumer != g || m == nil {
 			return
 		}
-		if r := s.removeMembers(group, []*consumerMember{m}, EventExpired, cause()); r != nil {
+		if r := s.removeMembers(group, []*consumerMember{m}, EventExpired, cause(m)); r != nil {
 			s.stopUnremoved(g, []*consumerMember{m})
 			s.startTimer(t, retryAfter)
 		}
@@ -108,6 +111,35 @@ func (s *Shard) stopMember(m *consumerMember) {
 	s.stopTimer(&m.revoke)
 	s.stopTimer(&m.join)
 	s.stopTimer(&m.sync)
+}
+
+// leavePlace ends the timers of a member whose place another id took. Kafka ends none of them: those of a classic member's join and sync remove
+// who joins with its id meanwhile; of the others nothing is seen, as a join begins its own.
+func (s *Shard) leavePlace(g *consumerGroup, m *consumerMember) {
+	s.stopTimer(&m.session)
+	s.stopTimer(&m.revoke)
+	if m.join.running || m.sync.running {
+		if g.left == nil {
+			g.left = make(map[string]*memberTimers)
+		}
+		g.left[m.id] = m.memberTimers
+	}
+}
+
+// dropLeft lets go of what leavePlace left, once none of it runs.
+func (g *consumerGroup) dropLeft(id string) {
+	if t := g.left[id]; t != nil && !t.join.running && !t.sync.running {
+		delete(g.left, id)
+	}
+}
+
+// stopLeft ends what leavePlace left.
+func (s *Shard) stopLeft(g *consumerGroup) {
+	for _, t := range g.left {
+		s.stopTimer(&t.join)
+		s.stopTimer(&t.sync)
+	}
+	g.left = nil
 }
 
 // consumerLoaded starts the timers of a group that was read from the log. Every member gets the session timeout of the
@@ -131,6 +163,7 @@ func (s *Shard) consumerUnload(g *group) {
 	for _, m := range g.consumer.members {
 		s.stopMember(m)
 	}
+	s.stopLeft(g.consumer)
 	delete(s.turn.resolving, g.id)
 	s.stopTimer(g.consumer.assign)
 }

@@ -331,6 +331,7 @@ func (s *Shard) downgrade(tx *consumerTx, g *group, generation int32, leaving []
 		for _, m := range everyone {
 			s.stopMember(m)
 		}
+		s.stopLeft(old)
 		for _, m := range c.order {
 			s.renewSession(m)
 		}
